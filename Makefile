@@ -1,0 +1,88 @@
+# Two commands set up a fresh machine that has python3 (3.11 or newer), make and git:
+#
+#   make quickstart   makes .venv, installs, creates a ledger, appends to it and verifies it
+#   make test         everything that a change must pass
+#
+# The others: lint types borders docs docs-check wheel-test bench soak peers lock clean
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DELETE_ON_ERROR:
+MAKEFLAGS += --no-print-directory
+
+PYTHON ?= python3
+JOBS ?= 2
+BIN := .venv/bin
+READY := .venv/.ready
+
+.PHONY: quickstart test lint types borders docs docs-check wheel-test unit bench soak peers lock clean
+.DEFAULT_GOAL := test
+
+# --- the environment: exact versions by digest, then this checkout ------------------------------
+
+$(READY): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit("anvil needs Python 3.11 or newer: make PYTHON=python3.11") if sys.version_info < (3, 11) else None'
+	@echo "making .venv"
+	@[ -x $(BIN)/python ] || $(PYTHON) -m venv .venv
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r constraints.txt
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@touch $@
+
+quickstart: $(READY)
+	@PATH="$(CURDIR)/$(BIN):$$PATH" bash docs/quickstart.sh
+
+# --- what a change must pass, the quick checks first --------------------------------------------
+
+test: lint types borders docs-check wheel-test unit
+
+lint: $(READY)
+	@$(BIN)/ruff check --quiet
+	@$(BIN)/ruff format --check --quiet
+	@echo "lint: ok"
+
+types: $(READY)
+	@$(BIN)/mypy --no-error-summary
+	@echo "types: ok"
+
+borders: $(READY)
+	@out=$$($(BIN)/lint-imports --no-logo --cache-dir .cache/import_linter) || { echo "$$out"; exit 1; }
+	@echo "borders: ok"
+
+docs: $(READY)
+	@$(BIN)/python docs/generate.py
+
+docs-check: $(READY)
+	@if [ -f docs/generate.py ]; then $(BIN)/python docs/generate.py --check; echo "docs: ok"; fi
+
+wheel-test: $(READY)
+	@$(BIN)/python tests/wheel_test.py
+
+unit: $(READY)
+	@$(BIN)/pytest -n $(JOBS) $(PYTEST_ARGS)
+
+# --- what takes longer ----------------------------------------------------------------------------
+
+bench: $(READY)
+	@$(BIN)/python bench/run.py --output bench.json
+
+soak: $(READY)
+	@$(BIN)/pytest -n $(JOBS) -m soak --hypothesis-profile soak $(PYTEST_ARGS)
+
+# Other people's tools, gigabytes of them: nothing needs them yet.
+peers: $(READY)
+	@echo "peers: no part of anvil needs them yet"
+
+# --- upkeep ---------------------------------------------------------------------------------------
+
+# Newest versions within the ranges of pyproject.toml, for every platform, with digests.
+lock:
+	@$(PYTHON) -m venv .cache/lock
+	@.cache/lock/bin/python -m pip install --quiet --disable-pip-version-check uv
+	@{ sed -n '1,/^# Made by/p' constraints.txt; \
+	   .cache/lock/bin/uv pip compile --quiet --universal --generate-hashes --python-version 3.11 --upgrade \
+	     --no-header --no-annotate --no-emit-index-url --extra dev pyproject.toml; } > .cache/constraints.txt
+	@mv .cache/constraints.txt constraints.txt
+
+clean:
+	rm -rf .venv .cache .mypy_cache .pytest_cache .ruff_cache .hypothesis build dist bench.json
+	find ledger collectors projections tests docs -name __pycache__ -prune -exec rm -rf {} +
