@@ -130,3 +130,22 @@ def test_what_is_allowed_passes(tmp_path: Path, contract: str, what: str, lines:
 def test_each_contract_is_broken_by_a_mutation() -> None:
     table = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]
     assert {contract["id"] for contract in table["contracts"]} == {contract for contract, _, _ in MUTATIONS}
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import ledger",
+        "from ledger.merkle import leaf_hash",
+        "import collectors.docker",
+        "from projections import fold",
+        "import time\n\ntime.time()",
+        "from datetime import UTC, datetime\n\ndatetime.now(UTC)",
+    ],
+)
+def test_ruff_bans_bare_names_and_a_second_clock(code: str) -> None:
+    argv = [str(Path(sys.executable).with_name("ruff")), "check", "--no-cache", "--select", "TID251"]
+    argv += ["--stdin-filename", "ledger/merkle.py", "-"]
+    done = subprocess.run(argv, input=f"{code}\n", cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 1
+    assert "TID251" in done.stdout
