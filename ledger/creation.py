@@ -1,0 +1,107 @@
+"""Making a ledger: its name, its first keys, its first stream, its first checkpoint.
+
+1. The origin that a person gives gets eight random hex digits, so that two clones of one quickstart
+   are two ledgers and can never be taken for each other.
+2. Keys are written first, then the database is made under another name and renamed: a crash leaves
+   no half-made ledger.
+3. This is the only way a ledger comes to be. Opening one never makes it.
+"""
+
+from __future__ import annotations
+
+import secrets
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from anvil.ledger.anchor import Anchor
+from anvil.ledger.clock import Clock, system_clock
+from anvil.ledger.drafts import Draft
+from anvil.ledger.errors import LedgerError
+from anvil.ledger.events import InitialKey, LedgerCreated, Predecessor, build
+from anvil.ledger.files import make_private_directory, write_whole
+from anvil.ledger.keystore import KeyStore, Passphrase, passphrase_from_environment
+from anvil.ledger.note import VerifierKey
+from anvil.ledger.places import LedgerPlace, by_origin, keys_directory, state_directory
+from anvil.ledger.public import Role
+from anvil.ledger.recording import Ledger
+from anvil.ledger.signing import PrivateKey
+from anvil.ledger.store import Store
+from anvil.ledger.streams import record_first, software_version
+
+FIRST_ROLES: tuple[Role, ...] = ("ledger", "root", "operator", "collector")
+
+
+@dataclass(frozen=True)
+class Created:
+    """A new ledger: where it is, what it is called, and which keys it began with."""
+
+    place: LedgerPlace
+    origin: str
+    verifier_key: VerifierKey
+    key_files: dict[Role, Path]
+
+
+def unique_origin(name: str) -> str:
+    """Return `name` with eight random hex digits (rule 1)."""
+    return f"{name}-{secrets.token_hex(4)}"
+
+
+def create_ledger(
+    directory: Path,
+    name: str,
+    *,
+    encrypt: bool = False,
+    passphrase: Passphrase = passphrase_from_environment,
+    clock: Clock = system_clock,
+    predecessor: Predecessor | None = None,
+    carry: Callable[[Ledger], None] | None = None,
+) -> Created:
+    """Make a ledger in `directory`, which must not exist or be empty.
+
+    `predecessor` and `carry` are for a restore: `carry` adds the entries that come right after the first event.
+
+    Raises:
+        LedgerError: the directory is in use or cannot be written.
+        MalformedEvent: `name` is no origin.
+        MalformedKey: `encrypt` without a passphrase.
+    """
+    if directory.exists() and (not directory.is_dir() or any(directory.iterdir())):
+        raise LedgerError(
+            f"{directory} is in use",
+            advice="Name a directory that does not exist, or is empty: `anvil init DIR`.",
+        )
+    origin = unique_origin(name)
+    pairs = [(role, PrivateKey.generate()) for role in FIRST_ROLES]
+    first = build(
+        LedgerCreated,
+        {
+            "origin": origin,
+            "keys": [InitialKey(role=role, public_key=key.public_key.raw.hex()) for role, key in pairs],
+            "predecessor": predecessor,
+            "software": software_version(),
+        },
+    )
+    keystore = KeyStore(by_origin(keys_directory(), origin), passphrase)
+    files = {role: keystore.add(role, key, encrypt=encrypt) for role, key in pairs}
+    verifier_key = VerifierKey(origin, dict(pairs)["ledger"].public_key)
+    staging = directory.with_name(f".{directory.name}.{secrets.token_hex(4)}")
+    make_private_directory(staging)
+    try:
+        place = LedgerPlace(staging)
+        with Ledger(
+            place, Store.create(place.database, origin), keystore, Anchor(state_directory(), origin), clock
+        ) as new:
+            record_first(
+                new, dict(pairs)["root"], Draft(first, cosigners=tuple(key for _, key in pairs)), carry
+            )
+        make_private_directory(place.blobs)
+        write_whole(place.verifier_key, f"{verifier_key}\n".encode())
+        staging.rename(directory)
+    except OSError as error:
+        raise LedgerError(f"{directory} could not be made: {error.strerror}") from error
+    finally:
+        if staging.exists():
+            shutil.rmtree(staging, ignore_errors=True)
+    return Created(LedgerPlace(directory), origin, verifier_key, files)

@@ -1,0 +1,122 @@
+"""Drafts: events on their way into a stream, before and after they are signed.
+
+A `Draft` is what a recorder wants to say. Preparing it settles its place in the stream, seals what
+is private and signs; a `Prepared` event is complete and only waits for its index.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import lru_cache
+
+from anvil.ledger import canonical, envelope
+from anvil.ledger.blobs import BlobRef
+from anvil.ledger.commitments import Opening
+from anvil.ledger.errors import MalformedHeader
+from anvil.ledger.events import Event
+from anvil.ledger.header import NO_SUBJECT, ArtifactEntry, Header, Subject
+from anvil.ledger.merkle import leaf_hash
+from anvil.ledger.signing import Signer
+
+_THREADED_FROM = 32  # below this, handing signatures to threads costs more than it saves
+
+
+@dataclass(frozen=True, slots=True)
+class Attachment:
+    """Bytes in the blob store that an event names.
+
+    A private one shows only a salted commitment in the log.
+    """
+
+    name: str
+    media_type: str
+    blob: BlobRef
+    is_public: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """An event to be recorded: what, about what, with which artifacts, and who signs besides the stream's key."""
+
+    event: Event
+    subject: Subject = NO_SUBJECT
+    attachments: tuple[Attachment, ...] = ()
+    cosigners: tuple[Signer, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Unsigned:
+    """A header in its place in a stream, with the openings of its commitments."""
+
+    draft: Draft
+    header: Header
+    openings: tuple[Opening, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A signed event: its entry, the leaf hash that names it, and the openings to keep beside it."""
+
+    draft: Draft
+    header: Header
+    entry: bytes
+    leaf: bytes
+    signed_by: tuple[str, ...]
+    openings: tuple[Opening, ...]
+
+
+def artifact_opening(blob: BlobRef) -> Opening:
+    """Return a fresh opening for the digest and size of a private artifact."""
+    return Opening.of(canonical.encode({"digest": blob.digest, "size": blob.size}))
+
+
+def seal(draft: Draft) -> tuple[dict[str, str], tuple[ArtifactEntry, ...], tuple[Opening, ...]]:
+    """Return the commitments of the sealed fields, the artifacts as the header shows them, and all openings.
+
+    Raises:
+        MalformedHeader: two attachments have one name.
+        MalformedEvent: a sealed value is too large.
+    """
+    fields = draft.event.openings()
+    openings = list(fields.values())
+    artifacts = []
+    for item in draft.attachments:
+        if item.is_public:
+            artifacts.append(ArtifactEntry(item.name, item.media_type, item.blob.digest, item.blob.size))
+        else:
+            opening = artifact_opening(item.blob)
+            openings.append(opening)
+            artifacts.append(ArtifactEntry(item.name, item.media_type, commitment=opening.commitment()))
+    if len({artifact.name for artifact in artifacts}) != len(artifacts):
+        raise MalformedHeader("two attachments of one event have the same name")
+    return {name: opening.commitment() for name, opening in fields.items()}, tuple(artifacts), tuple(openings)
+
+
+def sign_all(unsigned: Sequence[Unsigned], signer: Signer) -> list[Prepared]:
+    """Sign many headers, on all cores when there are enough to pay for it.
+
+    Ed25519 signing leaves Python's lock, so threads are enough.
+    """
+    if len(unsigned) < _THREADED_FROM:
+        return [_sign(item, signer) for item in unsigned]
+    workers = os.cpu_count() or 1
+    size = -(-len(unsigned) // (workers * 4))
+    parts = [unsigned[start : start + size] for start in range(0, len(unsigned), size)]
+    signed = _pool(workers).map(lambda part: [_sign(item, signer) for item in part], parts)
+    return [prepared for part in signed for prepared in part]
+
+
+def _sign(item: Unsigned, signer: Signer) -> Prepared:
+    cosigners = [c for c in item.draft.cosigners if c.public_key.key_id != item.header.key]
+    signed = envelope.sign(item.header.raw, [signer, *cosigners])
+    entry = signed.encode()
+    key_ids = tuple(signature.key_id for signature in signed.signatures)
+    return Prepared(item.draft, item.header, entry, leaf_hash(entry), key_ids, item.openings)
+
+
+@lru_cache(maxsize=1)
+def _pool(workers: int) -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(workers, thread_name_prefix="anvil-sign")

@@ -1,0 +1,129 @@
+"""The envelope: a header and the signatures over it, as one entry of the log (DSSE v1).
+
+1. A signature covers ``PAE(payloadType, header)``, DSSE's pre-authentication encoding.
+2. An entry is the JSON envelope spelled in one way only: members in the order ``payload``,
+   ``payloadType``, ``signatures``, inside a signature ``keyid``, ``sig``; no blanks; standard
+   base64 with padding. Two spellings of one envelope would be two leaves.
+3. The first signature is by the key that the header names; others follow, each by another key.
+4. An entry has at most 65,535 bytes (C2SP tlog-tiles counts them in 16 bits).
+"""
+
+from __future__ import annotations
+
+import re
+from binascii import Error as Base64Error
+from binascii import a2b_base64, b2a_base64
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from anvil.ledger.errors import MalformedEnvelope
+from anvil.ledger.signing import Signer
+
+PAYLOAD_TYPE = "application/vnd.anvil.event.v1+json"
+MAX_ENTRY_SIZE = 65_535
+MAX_SIGNATURES = 16
+
+_START = b'{"payload":"'
+_MIDDLE = b'","payloadType":"' + PAYLOAD_TYPE.encode() + b'","signatures":['
+_SIGNATURE = re.compile(rb'\{"keyid":"([0-9a-f]{64})","sig":"([A-Za-z0-9+/]{86}==)"\}([,\]])')
+_END = b"}"
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """One signature of an envelope and the id of the key that made it."""
+
+    key_id: str
+    value: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Envelope:
+    """A parsed entry: the header's bytes and the signatures over them."""
+
+    header: bytes
+    signatures: tuple[Signature, ...]
+
+    @classmethod
+    def parse(cls, entry: bytes) -> Envelope:
+        """Return the envelope that `entry` is.
+
+        Raises:
+            MalformedEnvelope: too long, another payload type, or any other spelling.
+        """
+        if len(entry) > MAX_ENTRY_SIZE:
+            raise MalformedEnvelope(f"an entry has at most {MAX_ENTRY_SIZE} bytes, this one has {len(entry)}")
+        quote = entry.find(b'"', len(_START))
+        tail = quote + len(_MIDDLE)
+        if not entry.startswith(_START) or entry[quote:tail] != _MIDDLE:
+            raise MalformedEnvelope(
+                f"not a DSSE envelope of {PAYLOAD_TYPE} in its one spelling: {entry[:48]!r}"
+            )
+        return cls(_base64_bytes(entry[len(_START) : quote]), _parse_signatures(entry, tail))
+
+    def encode(self) -> bytes:
+        """Return the entry: the one spelling of this envelope.
+
+        Raises:
+            MalformedEnvelope: the entry would be too long.
+        """
+        joined = b",".join(
+            b'{"keyid":"%b","sig":"%b"}' % (s.key_id.encode(), _base64_text(s.value)) for s in self.signatures
+        )
+        entry = b'{"payload":"%b","payloadType":"%b","signatures":[%b]}' % (
+            _base64_text(self.header),
+            PAYLOAD_TYPE.encode(),
+            joined,
+        )
+        if len(entry) > MAX_ENTRY_SIZE:
+            raise MalformedEnvelope(
+                f"the event takes {len(entry)} bytes, an entry at most {MAX_ENTRY_SIZE}",
+                advice="Attach what is large as a file; it is then kept as an artifact.",
+            )
+        return entry
+
+
+def pae(header: bytes, payload_type: str = PAYLOAD_TYPE) -> bytes:
+    """Return the bytes that a signature covers (DSSE v1, PAE)."""
+    kind = payload_type.encode()
+    return b"DSSEv1 %d %b %d %b" % (len(kind), kind, len(header), header)
+
+
+def sign(header: bytes, signers: Iterable[Signer]) -> Envelope:
+    """Return the envelope of `header` signed by each of `signers` in order."""
+    message = pae(header)
+    return Envelope(
+        header, tuple(Signature(signer.public_key.key_id, signer.sign(message)) for signer in signers)
+    )
+
+
+def _parse_signatures(entry: bytes, position: int) -> tuple[Signature, ...]:
+    """Return the signatures that begin at `position`, up to the end of `entry`."""
+    found: list[Signature] = []
+    separator = b","
+    while separator == b",":
+        match = _SIGNATURE.match(entry, position)
+        if match is None or len(found) == MAX_SIGNATURES:
+            raise MalformedEnvelope(f"signature {len(found)} of the envelope: not in its one spelling")
+        found.append(Signature(match[1].decode(), _base64_bytes(match[2])))
+        position, separator = match.end(), match[3]
+    if entry[position:] != _END:
+        raise MalformedEnvelope(f"bytes after the envelope: {entry[position : position + 24]!r}")
+    if len({s.key_id for s in found}) != len(found):
+        raise MalformedEnvelope("two signatures of one envelope name the same key")
+    return tuple(found)
+
+
+def _base64_text(raw: bytes) -> bytes:
+    return b2a_base64(raw, newline=False)
+
+
+def _base64_bytes(text: bytes) -> bytes:
+    """Decode standard base64, refusing a last character whose unused bits are set."""
+    try:
+        raw = a2b_base64(text, strict_mode=True)
+    except Base64Error as error:
+        raise MalformedEnvelope(f"envelope: not base64: {error}") from error
+    if _base64_text(raw) != text:
+        raise MalformedEnvelope("envelope: base64 in another than its one spelling")
+    return raw

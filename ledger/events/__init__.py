@@ -1,0 +1,115 @@
+"""The catalogue of events: every class, the union of them, and how facts become one of them.
+
+To add a type: write one class in the file of its family and add it to `AnyEvent`. Every fold that
+ends in `assert_never` then fails to type-check until it says what the type means to it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, get_args
+
+from anvil.ledger import canonical
+from anvil.ledger.commitments import Commitment, Opening
+from anvil.ledger.errors import UnknownEventType
+from anvil.ledger.events.base import Event, Facts, Sealed, build, explain
+from anvil.ledger.events.corrections import (
+    ArtifactDisclosed,
+    ArtifactRedacted,
+    EventRetracted,
+    SealedRedacted,
+)
+from anvil.ledger.events.keys import (
+    InitialKey,
+    KeyAdded,
+    KeyRevoked,
+    KeyRotated,
+    LedgerCreated,
+    Predecessor,
+    TreeState,
+)
+from anvil.ledger.events.observations import ObservationNoted
+from anvil.ledger.events.streams import StreamAbandoned, StreamClosed, StreamOpened
+from anvil.ledger.upcasts import UPCASTS, Step, upcast
+
+AnyEvent = (
+    LedgerCreated
+    | KeyAdded
+    | KeyRotated
+    | KeyRevoked
+    | StreamOpened
+    | StreamClosed
+    | StreamAbandoned
+    | ObservationNoted
+    | EventRetracted
+    | SealedRedacted
+    | ArtifactRedacted
+    | ArtifactDisclosed
+)
+
+CATALOGUE: Mapping[str, type[Event]] = {cls.event_type: cls for cls in get_args(AnyEvent)}
+"""Event type to the class of it."""
+
+__all__ = [
+    "CATALOGUE",
+    "AnyEvent",
+    "ArtifactDisclosed",
+    "ArtifactRedacted",
+    "Event",
+    "EventRetracted",
+    "Facts",
+    "InitialKey",
+    "KeyAdded",
+    "KeyRevoked",
+    "KeyRotated",
+    "LedgerCreated",
+    "ObservationNoted",
+    "Predecessor",
+    "Sealed",
+    "SealedRedacted",
+    "StreamAbandoned",
+    "StreamClosed",
+    "StreamOpened",
+    "TreeState",
+    "build",
+    "decode",
+    "explain",
+]
+
+
+def decode(
+    event_type: str,
+    facts: Mapping[str, Any],
+    sealed: Mapping[str, Opening | str],
+    *,
+    steps: Mapping[str, tuple[str, Step]] = UPCASTS,
+    catalogue: Mapping[str, type[Event]] = CATALOGUE,
+) -> AnyEvent:
+    """Return the event that a header states, brought to its newest version.
+
+    `sealed` gives for each sealed field of the header its opening, or the hex commitment when there
+    is none. An opening is taken as it is: whoever read it has checked it against the commitment.
+
+    Raises:
+        UnknownEventType: this build does not know the type or its version.
+        MalformedEvent: the facts do not fit the type.
+        MalformedCanonical: an opened value is not canonical JSON.
+    """
+    newest, current = upcast(event_type, facts, steps)
+    cls = catalogue.get(newest)
+    if cls is None:
+        family = event_type.partition("/")[0]
+        known = sorted(t for t in catalogue if t.partition("/")[0] == family)
+        raise UnknownEventType(
+            f"event type {event_type!r} is not in this build's catalogue"
+            + (f"; it knows {', '.join(known)}" if known else ""),
+            advice="A newer anvil may know it.",
+        )
+    fields = dict(current)
+    for name in cls.sealed_fields:
+        held = sealed.get(name)
+        if isinstance(held, Opening):
+            fields[name] = canonical.decode(held.value)
+        else:
+            fields[name] = None if held is None else Commitment(held)
+    return build(cls, fields)  # type: ignore[return-value]  # the catalogue holds the union's classes

@@ -1,0 +1,67 @@
+"""Events that name an earlier event and change how it is to be read. Nothing stored is ever edited."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Literal
+
+from anvil.ledger.events.base import Event
+from anvil.ledger.public import Count, Digest, EntryHash, Label, PublicText, Role, SaltHex
+
+_OPERATOR: frozenset[Role] = frozenset({"operator"})
+
+
+class EventRetracted(Event):
+    """A person takes an event back: it stays in the log and no longer supports anything."""
+
+    signed_by: ClassVar[frozenset[Role]] = _OPERATOR
+    type: Literal["event.retracted/1"] = "event.retracted/1"
+    target: EntryHash
+    """The event that is retracted."""
+    reason: PublicText
+    """Why, for every reader."""
+
+
+class SealedRedacted(Event):
+    """The value and salt of one sealed field were deleted for good. Appended before they are."""
+
+    signed_by: ClassVar[frozenset[Role]] = _OPERATOR
+    type: Literal["sealed.redacted/1"] = "sealed.redacted/1"
+    target: EntryHash
+    """The event whose field it is."""
+    field: Label
+    """The name of the field."""
+    reason: PublicText
+    """Why, for every reader."""
+
+
+class ArtifactRedacted(Event):
+    """The bytes of one artifact, and for a private one its digest, were deleted for good.
+
+    Appended before they are. Refused while another event names the same bytes.
+    """
+
+    signed_by: ClassVar[frozenset[Role]] = _OPERATOR
+    type: Literal["artifact.redacted/1"] = "artifact.redacted/1"
+    target: EntryHash
+    """The event that carries the artifact."""
+    artifact: Label
+    """The artifact's name in that event."""
+    reason: PublicText
+    """Why, for every reader."""
+
+
+class ArtifactDisclosed(Event):
+    """A private artifact becomes public: its commitment is opened for everybody."""
+
+    signed_by: ClassVar[frozenset[Role]] = _OPERATOR
+    type: Literal["artifact.disclosed/1"] = "artifact.disclosed/1"
+    target: EntryHash
+    """The event that carries the artifact."""
+    artifact: Label
+    """The artifact's name in that event."""
+    digest: Digest
+    """The digest of its bytes."""
+    size: Count
+    """How many bytes it has."""
+    salt: SaltHex
+    """The salt that, with digest and size, gives the commitment in that event."""

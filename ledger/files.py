@@ -1,0 +1,64 @@
+"""Files that are there whole or not at all.
+
+Written to a temporary name beside the target, flushed to disk, renamed, and the directory flushed:
+after a crash a reader finds the old file or the new one, never half of one.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+from pathlib import Path
+
+from anvil.ledger.errors import LedgerError
+
+
+def write_whole(path: Path, content: bytes, *, mode: int = 0o644) -> None:
+    """Replace the file at `path` by `content`, with the permission bits `mode`.
+
+    Raises:
+        LedgerError: the file system refused; the old file is untouched.
+    """
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(6)}")
+    try:
+        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+        try:
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(content)
+                flush(file.fileno())
+            temporary.rename(path)
+        except BaseException:
+            temporary.unlink(missing_ok=True)
+            raise
+        flush_directory(path.parent)
+    except OSError as error:
+        raise LedgerError(
+            f"{path} could not be written: {error.strerror}",
+            advice="Check free space and the directory's rights.",
+        ) from error
+
+
+def flush(descriptor: int) -> None:
+    """Wait until what was written is on disk."""
+    os.fsync(descriptor)
+
+
+def flush_directory(directory: Path) -> None:
+    """Wait until the names in a directory are on disk."""
+    descriptor = os.open(directory, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def make_private_directory(directory: Path) -> None:
+    """Make a directory, and those above it, that only its owner can read.
+
+    Raises:
+        LedgerError: the file system refused.
+    """
+    try:
+        directory.mkdir(parents=True, exist_ok=True, mode=0o700)
+    except OSError as error:
+        raise LedgerError(f"{directory} could not be made: {error.strerror}") from error

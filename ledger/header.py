@@ -1,0 +1,262 @@
+"""The header: the canonical bytes of an event, the thing that is signed and chained.
+
+1. A header is a canonical JSON object with exactly these members: ``artifacts``, ``at``,
+   ``event``, ``facts``, ``key``, ``ledger``, ``sealed``, ``stream``, ``stream_prev``,
+   ``stream_seq``, ``subject``, ``v``.
+2. ``v`` is 1. A header with another version is refused as unsupported, never guessed at.
+3. Artifacts are named once each. A public one shows its digest and size, a private one shows a
+   salted commitment to both.
+4. ``sealed`` holds the commitment of each sealed field, by the field's name.
+5. ``stream_prev`` is null exactly when ``stream_seq`` is 0.
+
+Hash and signature always cover the stored bytes; a parsed header is never encoded again to be
+hashed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from anvil.ledger import canonical
+from anvil.ledger.commitments import ALGORITHM
+from anvil.ledger.errors import MalformedHeader
+from anvil.ledger.public import MAX_INTEGER
+
+VERSION = 1
+
+_MEMBERS = frozenset(
+    {
+        "artifacts", "at", "event", "facts", "key", "ledger", "sealed",
+        "stream", "stream_prev", "stream_seq", "subject", "v",
+    }
+)  # fmt: skip
+_SUBJECT_KEYS = frozenset({"campaign", "candidate", "attempt"})
+_PUBLIC_ARTIFACT = frozenset({"disclosure", "digest", "media_type", "name", "size"})
+_PRIVATE_ARTIFACT = frozenset({"disclosure", "commitment", "media_type", "name"})
+
+# The languages of `anvil.ledger.public`, compiled once: verification reads a million headers and
+# must not pay for a validator each time. A test holds the two against each other.
+_LABEL = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
+_HEX64 = re.compile(r"[0-9a-f]{64}")
+_DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
+_EVENT = re.compile(r"[a-z]+(?:_[a-z]+)*\.[a-z]+(?:_[a-z]+)*/[1-9][0-9]{0,3}")
+_STREAM = re.compile(r"[0-9]{8}T[0-9]{6}Z-[0-9a-f]{16}")
+_ORIGIN = re.compile(r"[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?(?:/[a-z0-9][a-z0-9._-]*)*")
+_MOMENT = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{6}Z")
+_MEDIA_TYPE = re.compile(r"[a-z]+/[a-z0-9][a-z0-9.+-]*")
+_MAX_ORIGIN, _MAX_EVENT, _MAX_MEDIA_TYPE = 160, 64, 80
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """What an event is about. Each part is a label or absent."""
+
+    campaign: str | None = None
+    candidate: str | None = None
+    attempt: str | None = None
+
+    def members(self) -> dict[str, str]:
+        """Return the parts that are present, as they stand in a header."""
+        parts = {"campaign": self.campaign, "candidate": self.candidate, "attempt": self.attempt}
+        return {name: value for name, value in parts.items() if value is not None}
+
+
+NO_SUBJECT = Subject()
+"""The subject of events that are about the ledger itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class ArtifactEntry:
+    """An artifact as a header shows it.
+
+    A public one has `digest` and `size`; a private one has `commitment`.
+    """
+
+    name: str
+    media_type: str
+    digest: str | None = None
+    size: int | None = None
+    commitment: str | None = None
+
+    @property
+    def is_public(self) -> bool:
+        """Whether the header shows the digest itself."""
+        return self.commitment is None
+
+    def members(self) -> dict[str, Any]:
+        """Return the artifact as it stands in a header."""
+        common = {"name": self.name, "media_type": self.media_type}
+        if self.is_public:
+            return {**common, "disclosure": "public", "digest": self.digest, "size": self.size}
+        return {**common, "disclosure": "private", "commitment": self.commitment}
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """One event, parsed or about to be signed.
+
+    `facts` are the clear fields, `sealed` the commitments by field name. `raw` holds the bytes
+    that this was parsed from; empty for a header that has not been encoded yet.
+    """
+
+    ledger: str
+    stream: str
+    stream_seq: int
+    stream_prev: str | None
+    at: str
+    event: str
+    key: str
+    facts: Mapping[str, Any]
+    subject: Subject = NO_SUBJECT
+    artifacts: tuple[ArtifactEntry, ...] = ()
+    sealed: Mapping[str, str] = field(default_factory=dict)
+    raw: bytes = b""
+
+    def with_raw(self, raw: bytes) -> Header:
+        """Return this header together with its bytes, as `encode` gave them."""
+        return replace(self, raw=raw)
+
+    def encode(self) -> bytes:
+        """Return the canonical bytes of this header.
+
+        Raises:
+            MalformedCanonical: a value is outside the canonical profile.
+        """
+        canonical.require_profile(self.facts)
+        return canonical.spell(
+            {
+                "artifacts": [artifact.members() for artifact in self.artifacts],
+                "at": self.at,
+                "event": self.event,
+                "facts": self.facts,
+                "key": self.key,
+                "ledger": self.ledger,
+                "sealed": {"alg": ALGORITHM, "fields": self.sealed},
+                "stream": self.stream,
+                "stream_prev": self.stream_prev,
+                "stream_seq": self.stream_seq,
+                "subject": self.subject.members(),
+                "v": VERSION,
+            }
+        )
+
+    @classmethod
+    def parse(cls, raw: bytes) -> Header:
+        """Return the header that `raw` is, after checking every rule above.
+
+        Raises:
+            MalformedCanonical: the bytes are not canonical.
+            MalformedHeader: a member is missing, unknown or of the wrong kind.
+            UnsupportedVersion: the header says another version than 1.
+        """
+        members = canonical.read(raw)
+        if not isinstance(members, dict):
+            raise MalformedHeader(f"a header is an object, found {type(members).__name__}")
+        if type(members.get("v")) is not int or members["v"] != VERSION:
+            raise UnsupportedVersion(f"header version {members.get('v')!r}, this build reads {VERSION}")
+        if members.keys() != _MEMBERS:
+            odd = sorted(members.keys() ^ _MEMBERS)
+            raise MalformedHeader(f"header members missing or unknown: {', '.join(odd)}")
+        _require_scalars(members)
+        return cls(
+            ledger=members["ledger"],
+            stream=members["stream"],
+            stream_seq=members["stream_seq"],
+            stream_prev=members["stream_prev"],
+            at=members["at"],
+            event=members["event"],
+            key=members["key"],
+            facts=members["facts"],
+            subject=_parse_subject(members["subject"]),
+            artifacts=_parse_artifacts(members["artifacts"]),
+            sealed=_parse_sealed(members["sealed"]),
+            raw=raw,
+        )
+
+
+def family(event_type: str) -> str:
+    """Return an event type without its version."""
+    return event_type.partition("/")[0]
+
+
+class UnsupportedVersion(MalformedHeader):
+    """A header of a version that this build does not read."""
+
+
+def header_hash(raw: bytes) -> str:
+    """Return what the next event of the stream names this header by: hex SHA-256 of its bytes."""
+    return hashlib.sha256(raw).hexdigest()
+
+
+def _require(pattern: re.Pattern[str], value: Any, name: str, longest: int = 200) -> None:
+    if type(value) is not str or len(value) > longest or not pattern.fullmatch(value):
+        raise MalformedHeader(f"header member {name}: found {str(value)[:80]!r}")
+
+
+def _require_scalars(members: dict[str, Any]) -> None:
+    _require(_ORIGIN, members["ledger"], "ledger", _MAX_ORIGIN)
+    _require(_STREAM, members["stream"], "stream")
+    _require(_MOMENT, members["at"], "at")
+    _require(_EVENT, members["event"], "event", _MAX_EVENT)
+    _require(_HEX64, members["key"], "key")
+    seq = members["stream_seq"]
+    if type(seq) is not int or not 0 <= seq <= MAX_INTEGER:
+        raise MalformedHeader(f"header member stream_seq: found {str(seq)[:80]!r}")
+    if seq:
+        _require(_HEX64, members["stream_prev"], "stream_prev")
+    elif members["stream_prev"] is not None:
+        raise MalformedHeader("header member stream_prev: expected null at stream_seq 0")
+    if type(members["facts"]) is not dict:
+        raise MalformedHeader("header member facts: expected an object")
+    canonical.require_profile(members["facts"])
+
+
+def _parse_subject(value: Any) -> Subject:
+    if type(value) is not dict or not value.keys() <= _SUBJECT_KEYS:
+        raise MalformedHeader(f"header member subject: found {str(value)[:80]!r}")
+    for name, label in value.items():
+        _require(_LABEL, label, f"subject.{name}")
+    return Subject(**value)
+
+
+def _parse_artifacts(value: Any) -> tuple[ArtifactEntry, ...]:
+    if type(value) is not list:
+        raise MalformedHeader("header member artifacts: expected an array")
+    artifacts = tuple(_parse_artifact(item) for item in value)
+    if len({artifact.name for artifact in artifacts}) != len(artifacts):
+        raise MalformedHeader("header member artifacts: one name is used twice")
+    return artifacts
+
+
+def _parse_artifact(value: Any) -> ArtifactEntry:
+    disclosure = value.get("disclosure") if type(value) is dict else None
+    expected = {"public": _PUBLIC_ARTIFACT, "private": _PRIVATE_ARTIFACT}.get(str(disclosure))
+    if expected is None or value.keys() != expected:
+        raise MalformedHeader(f"header member artifacts: found {str(value)[:80]!r}")
+    _require(_LABEL, value["name"], "artifacts.name")
+    _require(_MEDIA_TYPE, value["media_type"], "artifacts.media_type", _MAX_MEDIA_TYPE)
+    if disclosure == "private":
+        _require(_HEX64, value["commitment"], "artifacts.commitment")
+        return ArtifactEntry(value["name"], value["media_type"], commitment=value["commitment"])
+    _require(_DIGEST, value["digest"], "artifacts.digest")
+    size = value["size"]
+    if type(size) is not int or not 0 <= size <= MAX_INTEGER:
+        raise MalformedHeader(f"header member artifacts.size: found {str(size)[:80]!r}")
+    return ArtifactEntry(value["name"], value["media_type"], digest=value["digest"], size=size)
+
+
+def _parse_sealed(value: Any) -> dict[str, str]:
+    if type(value) is not dict or value.keys() != {"alg", "fields"} or type(value["fields"]) is not dict:
+        raise MalformedHeader(f"header member sealed: found {str(value)[:80]!r}")
+    if value["alg"] != ALGORITHM:
+        raise UnsupportedVersion(
+            f"commitment algorithm {str(value['alg'])[:80]!r}, this build reads {ALGORITHM}"
+        )
+    for name, commitment in value["fields"].items():
+        _require(_LABEL, name, "sealed.fields")
+        _require(_HEX64, commitment, f"sealed.fields.{name}")
+    return dict(value["fields"])

@@ -1,0 +1,221 @@
+"""Public types: values that may be published, each by a small language of its own.
+
+1. Whatever stands in the clear in an event can be read in tiles and proofs by anybody, so every
+   clear field has a type from this module. What has none is sealed.
+2. A public type is recognised by the `Public` marker in its annotation; its `language` says in
+   words which strings or integers belong to it, and the generated docs print it.
+3. The languages are narrow on purpose: none of them holds a path, an address, a sentence or a
+   token, except `PublicText`, which is what a person wrote for publication.
+
+No other module defines a public type; `anvil.ledger.events.base` refuses event classes whose
+clear fields are anything else.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, Field, StringConstraints
+
+MAX_INTEGER = 2**53 - 1
+"""The largest integer that every JSON reader keeps exact (RFC 8785, section 3.2.2.3)."""
+
+MAX_PUBLIC_TEXT = 1000
+"""Characters in a public text at most."""
+
+
+@dataclass(frozen=True)
+class Public:
+    """Marks an annotation whose every value may be published."""
+
+    language: str
+
+
+def _well_formed_moment(text: str) -> str:
+    datetime.fromisoformat(text.removesuffix("Z"))
+    return text
+
+
+def _inert(text: str) -> str:
+    """Return `text` when it is one line that shows what it says.
+
+    Raises:
+        ValueError: a control, bidirectional, zero-width, unassigned or surrogate character, a
+            line or paragraph separator, blanks at an end, or text that is not in normal form C.
+    """
+    if text != text.strip() or not text:
+        raise ValueError("public text is one line without blanks at its ends")
+    for position, character in enumerate(text):
+        if unicodedata.category(character) in {"Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp"}:
+            raise ValueError(
+                f"public text is one line without control or invisible characters; "
+                f"found U+{ord(character):04X} at character {position}"
+            )
+    if not unicodedata.is_normalized("NFC", text):
+        raise ValueError("public text is in Unicode normal form C")
+    return text
+
+
+_HEX64 = "[0-9a-f]{64}"
+_HOST = "[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?"
+
+Label = Annotated[
+    str,
+    StringConstraints(pattern=r"^[a-z0-9][a-z0-9._-]{0,63}$"),
+    Public("a name that a recipe or a person chose: `a-z 0-9 . _ -`, at most 64 characters"),
+]
+"""A campaign, candidate, attempt, artifact or purpose."""
+
+Digest = Annotated[
+    str, StringConstraints(pattern=f"^sha256:{_HEX64}$"), Public("`sha256:` and 64 lower-case hex digits")
+]
+"""The SHA-256 of bytes that are not secret."""
+
+EntryHash = Annotated[
+    str,
+    StringConstraints(pattern=f"^{_HEX64}$"),
+    Public("the RFC 6962 leaf hash of an entry, 64 hex digits"),
+]
+"""How one event names another."""
+
+HeaderHash = Annotated[
+    str, StringConstraints(pattern=f"^{_HEX64}$"), Public("the SHA-256 of a header, 64 hex digits")
+]
+"""What links an event to the one before it in its stream."""
+
+TreeHash = Annotated[
+    str, StringConstraints(pattern=f"^{_HEX64}$"), Public("a Merkle tree root, 64 hex digits")
+]
+"""The RFC 6962 root of a tree."""
+
+KeyId = Annotated[
+    str, StringConstraints(pattern=f"^{_HEX64}$"), Public("the SHA-256 of a public key, 64 hex digits")
+]
+"""The name of a signing key."""
+
+PublicKeyHex = Annotated[
+    str, StringConstraints(pattern=f"^{_HEX64}$"), Public("the 32 bytes of an Ed25519 public key in hex")
+]
+"""A public key itself."""
+
+SaltHex = Annotated[
+    str,
+    StringConstraints(pattern=f"^{_HEX64}$"),
+    Public("the 32 bytes of a salt that opens a commitment, hex"),
+]
+"""A salt that a person decided to publish."""
+
+Revision = Annotated[
+    str, StringConstraints(pattern="^[0-9a-f]{40}$"), Public("a 40-digit hex revision of a repository")
+]
+"""A git or model-repository revision."""
+
+ModelId = Annotated[
+    str,
+    StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,95}/[A-Za-z0-9][A-Za-z0-9._-]{0,95}$"),
+    Public("a model repository as `organisation/model`"),
+]
+"""Which model."""
+
+ImageReference = Annotated[
+    str,
+    StringConstraints(
+        pattern=rf"^{_HOST}(?::[0-9]{{1,5}})?(?:/[a-z0-9]+(?:[._-]+[a-z0-9]+)*)*@sha256:{_HEX64}$",
+        max_length=512,
+    ),
+    Public("a container image pinned by repository digest: `name@sha256:…`"),
+]
+"""Which container image; a tag alone is not an identity."""
+
+Version = Annotated[
+    str,
+    StringConstraints(
+        pattern=r"^[0-9]{1,9}(?:\.[0-9]{1,9}){0,3}(?:[.+-]?[a-z0-9]{1,24}){0,4}$", max_length=64
+    ),
+    Public("a version number as its package prints it"),
+]
+"""The version of software."""
+
+Timestamp = Annotated[
+    str,
+    StringConstraints(pattern=r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{6}Z$"),
+    AfterValidator(_well_formed_moment),
+    Public("a moment in UTC with microseconds: `2026-11-30T07:26:16.123456Z`"),
+]
+"""What the signer's clock said; a claim, never proof of time."""
+
+Origin = Annotated[
+    str,
+    StringConstraints(pattern=rf"^{_HOST}(?:/[a-z0-9][a-z0-9._-]*)*$", max_length=160),
+    Public("a ledger's name as a URL without a scheme (C2SP tlog-checkpoint)"),
+]
+"""Which ledger."""
+
+StreamId = Annotated[
+    str,
+    StringConstraints(pattern=r"^[0-9]{8}T[0-9]{6}Z-[0-9a-f]{16}$"),
+    Public("a stream: the second it was opened and 64 random bits"),
+]
+"""Which stream."""
+
+EventType = Annotated[
+    str,
+    StringConstraints(pattern=r"^[a-z]+(?:_[a-z]+)*\.[a-z]+(?:_[a-z]+)*/[1-9][0-9]{0,3}$", max_length=64),
+    Public("an event's type and version: `check.completed/1`"),
+]
+"""What kind of fact."""
+
+MediaType = Annotated[
+    str,
+    StringConstraints(pattern=r"^[a-z]+/[a-z0-9][a-z0-9.+-]*$", max_length=80),
+    Public("an RFC 6838 media type without parameters"),
+]
+"""How an artifact's bytes are to be read."""
+
+Count = Annotated[
+    int, Field(ge=0, le=MAX_INTEGER), Public("an integer from 0; the field's name holds the unit")
+]
+"""A number of things, bytes, tokens or nanoseconds."""
+
+VerifierKeyText = Annotated[
+    str,
+    StringConstraints(pattern=r"^[^+\s]{1,160}\+[0-9a-f]{8}\+[A-Za-z0-9+/]{44}$"),
+    Public("a C2SP signed-note verifier key: `name+hash+base64`"),
+]
+"""The public key of a ledger, as handed to auditors."""
+
+CheckpointText = Annotated[
+    str,
+    StringConstraints(
+        pattern=r"^[^+\s]{1,160}\n[0-9]{1,16}\n[A-Za-z0-9+/]{43}=\n\n(?:— [^+\s]{1,160} [A-Za-z0-9+/=]{4,120}\n){1,4}$"
+    ),
+    Public("a C2SP signed checkpoint as its text"),
+]
+"""A signed checkpoint of another ledger, kept as it was."""
+
+PublicText = Annotated[
+    str,
+    StringConstraints(min_length=1, max_length=MAX_PUBLIC_TEXT),
+    AfterValidator(_inert),
+    Public(
+        f"words written for publication: one line, at most {MAX_PUBLIC_TEXT} characters, nothing invisible"
+    ),
+]
+"""A sentence that a person gave with the word that it may be published."""
+
+Role = Literal["ledger", "root", "operator", "collector"]
+"""What a key is for: to sign checkpoints, key events, a person's words, or what was seen."""
+
+EvidenceStatus = Literal[
+    "retained-complete",
+    "retained-bounded-log",
+    "imported-artifact",
+    "operator-observed-incomplete",
+    "external-prior",
+    "artifact-missing",
+    "declared",
+]
+"""How strong the support of a statement is, strongest first; `declared` is not an observation."""

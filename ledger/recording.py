@@ -1,0 +1,380 @@
+"""The one writer: a ledger opened for appending, and the streams recorded into it.
+
+1. Opening re-verifies what is cheap to verify: schema and triggers, that the stored tree leads to
+   the newest stored checkpoint, and that it continues the anchor. Any mismatch refuses to append.
+2. Events are prepared and signed outside the write lock. Under it, in one immediate transaction,
+   each is checked against its stream and the keyring, then all are added or none.
+3. What other processes appended meanwhile is caught up under the lock; nothing is cached that a
+   transaction of somebody else could have changed.
+4. A checkpoint is signed and anchored at most one second after an append while the ledger is open,
+   and at the end. What happened in the last second before a power cut is in the log and is not
+   protected against rollback.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from anvil.ledger.anchor import Anchor, rolled_back
+from anvil.ledger.blobs import BlobStore
+from anvil.ledger.chain import StreamHead, follow
+from anvil.ledger.checkpoint import Checkpoint, open_checkpoint, sign_checkpoint
+from anvil.ledger.clock import Clock, system_clock
+from anvil.ledger.commitments import Opening
+from anvil.ledger.drafts import Prepared
+from anvil.ledger.envelope import Envelope
+from anvil.ledger.errors import BlobMissing, ChainBroken, LedgerError, NotPermitted, StoreDamaged
+from anvil.ledger.events import CATALOGUE, Event, StreamAbandoned, decode
+from anvil.ledger.header import Header, family
+from anvil.ledger.keyring import KEY_FAMILIES, Keyring, KnownKey, changes_keys
+from anvil.ledger.keystore import KeyStore, Passphrase, passphrase_from_environment
+from anvil.ledger.merkle import leaf_hash, root_at
+from anvil.ledger.note import VerifierKey
+from anvil.ledger.places import LedgerPlace, by_origin, keys_directory, state_directory
+from anvil.ledger.public import Role
+from anvil.ledger.signing import Signer
+from anvil.ledger.store import Row, Store
+from anvil.ledger.storedtree import StoredTree
+from anvil.ledger.tiledtree import TiledTree
+from anvil.ledger.upcasts import UPCASTS
+
+ANCHOR_DELAY_S = 1.0
+
+_CONTROL_TYPES = tuple(
+    sorted(t for t in {*CATALOGUE, *UPCASTS} if family(t) in KEY_FAMILIES or family(t) == "stream.abandoned")
+)
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """Where an event came to lie: its index in this ledger and its entry hash, which names it anywhere."""
+
+    index: int
+    entry_hash: str
+
+
+class Ledger:
+    """A ledger open for appending. Use it as a context manager; one per process is enough."""
+
+    def __init__(
+        self, place: LedgerPlace, store: Store, keys: KeyStore, anchor: Anchor, clock: Clock
+    ) -> None:
+        self.place = place
+        self.origin = store.origin()
+        self.store = store
+        self.blobs = BlobStore(place.blobs)
+        self.keys = keys
+        self.clock = clock
+        self._anchor = anchor
+        self._lock = threading.RLock()
+        self._tail: _Tail | None = None
+        self._timer: threading.Timer | None = None
+        self._publishing_failed: Exception | None = None
+
+    @classmethod
+    def open(
+        cls,
+        directory: Path,
+        *,
+        passphrase: Passphrase = passphrase_from_environment,
+        clock: Clock = system_clock,
+    ) -> Ledger:
+        """Open the ledger in `directory` for appending (rule 1).
+
+        Raises:
+            NotALedger: there is none.
+            RolledBack: the anchor or a stored checkpoint knows of entries that are gone.
+            SplitView: the database holds another history than the one anchored.
+            StoreDamaged: the schema or the stored tree is not what it was.
+        """
+        place = LedgerPlace(directory)
+        store = Store.open(place.database)
+        try:
+            origin = store.origin()
+            keys = KeyStore(by_origin(keys_directory(), origin), passphrase)
+            ledger = cls(place, store, keys, Anchor(state_directory(), origin), clock)
+            ledger._require_unbroken()
+        except BaseException:
+            store.close()
+            raise
+        return ledger
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Sign and anchor what was appended, then close. Safe to call twice."""
+        with self._lock:
+            if self._timer is not None:
+                self._timer.cancel()
+                self._timer = None
+                try:
+                    self.checkpoint()
+                finally:
+                    self.store.close()
+            else:
+                self.store.close()
+            self._raise_publishing_error()
+
+    # -- what is known ---------------------------------------------------------------------------
+
+    def keyring(self) -> Keyring:
+        """Return the keyring after everything that is in the log now."""
+        with self._lock, self.store.snapshot():
+            return self._catch_up().keyring
+
+    def signer(self, role: Role) -> Signer:
+        """Return the newest key of `role` that this user holds.
+
+        Raises:
+            NotPermitted: there is none, or this user holds none of them.
+        """
+        known = [k for k in self.keyring().holders(role) if k.rotated is None]
+        held = [k for k in known if self.keys.holds(k.public_key.key_id)]
+        if not held:
+            raise NotPermitted(
+                f"none of the {len(known)} current {role} keys of {self.origin} is in {self.keys.directory}",
+                advice="Point ANVIL_KEYS to where the private keys are kept; `anvil key list` shows them.",
+            )
+        return self.keys.signer(held[-1].public_key.key_id)
+
+    def verifier_keys(self) -> tuple[VerifierKey, ...]:
+        """Return the keys under which checkpoints of this ledger verify, oldest first."""
+        return tuple(VerifierKey(self.origin, k.public_key) for k in self.keyring().holders("ledger"))
+
+    # -- appending -------------------------------------------------------------------------------
+
+    def append(self, prepared: Sequence[Prepared], check: Callable[[], None] | None = None) -> list[Recorded]:
+        """Add signed events at the end of the log, all or none (rule 2).
+
+        `check` runs under the write lock, after catching up and before anything is added; what it
+        raises refuses the append.
+
+        Raises:
+            ChainBroken: one does not follow its stream.
+            NotPermitted: a key may not sign what it signed.
+            BlobMissing: an artifact is not in the blob store.
+            LedgerBusy: another process held the lock too long.
+        """
+        self._require_blobs(prepared)
+        with self._lock:
+            self._raise_publishing_error()
+            tail = self._tail
+            self._tail = None  # rebuilt from the store if anything below fails
+            with self.store.transaction():
+                tail = self._catch_up(tail)
+                if check is not None:
+                    check()
+                start = tail.tree.size
+                for offset, item in enumerate(prepared):
+                    tail.admit(item, start + offset)
+                leaves = [item.leaf for item in prepared]
+                self.store.insert_entries([_row(start + i, item) for i, item in enumerate(prepared)])
+                self.store.insert_nodes(tail.tree.extend(leaves))
+                self.store.insert_openings(o for item in prepared for o in item.openings)
+            self._tail = tail
+            self._publish_soon()
+        return [Recorded(start + i, item.leaf.hex()) for i, item in enumerate(prepared)]
+
+    def carry(self, entries: Sequence[bytes], openings: Sequence[Opening]) -> None:
+        """Add entries of a predecessor as they are. Whoever calls this has verified them.
+
+        Raises:
+            Malformed: one is not an entry.
+        """
+        with self._lock:
+            tail, self._tail = self._tail, None
+            with self.store.transaction():
+                tail = self._catch_up(tail)
+                start = tail.tree.size
+                rows = [_foreign_row(start + i, entry) for i, entry in enumerate(entries)]
+                self.store.insert_entries(rows)
+                self.store.insert_nodes(tail.tree.extend([row.leaf_hash for row in rows]))
+                self.store.insert_openings(openings)
+            self._tail = tail
+
+    def checkpoint(self) -> bytes:
+        """Sign the state of the log now, store it and move the anchor to it. Return the signed note.
+
+        Raises:
+            NotPermitted: this user does not hold the newest ledger key.
+            RolledBack, SplitView: the anchor disagrees.
+        """
+        with self._lock:
+            with self.store.snapshot():
+                tail = self._catch_up()
+                stored = self.store.latest_checkpoint()
+            keys = self.verifier_keys()
+            state = Checkpoint(self.origin, tail.tree.size, tail.tree.root())
+            note = stored if stored is not None and _says(stored, keys, state) else self._sign(state)
+            if note != stored:
+                with self.store.transaction():
+                    newest = self.store.latest_checkpoint()
+                    if newest is None or open_checkpoint(newest, keys).size < state.size:
+                        self.store.insert_checkpoint(state.size, note)
+            self._anchor.advance(note, keys, lambda size: root_at(size, StoredTree(self.store).read))
+            return note
+
+    # --------------------------------------------------------------------------------------------
+
+    def _sign(self, state: Checkpoint) -> bytes:
+        """Sign with the newest ledger key, and with older ones that are at hand and not revoked."""
+        newest = self.signer("ledger")
+        others = [k.public_key.key_id for k in self.keyring().holders("ledger")]
+        older = [self.keys.signer(i) for i in others if i != newest.public_key.key_id and self.keys.holds(i)]
+        return sign_checkpoint(state, [newest, *older])
+
+    def _require_unbroken(self) -> None:
+        with self.store.snapshot():
+            size, read = self.store.size(), StoredTree(self.store).read
+            held = self._anchor.require(size, lambda at: root_at(at, read))
+            stored = self.store.latest_checkpoint()
+            tail = self._catch_up()
+        if stored is not None:
+            state = open_checkpoint(
+                stored, [VerifierKey(self.origin, k.public_key) for k in tail.ledger_keys()]
+            )
+            if state.size > size:
+                raise rolled_back(self.origin, state.size, size)
+            if root_at(state.size, read) != state.root:
+                raise StoreDamaged(
+                    f"{self.place.database}: the stored tree does not lead to the checkpoint at {state.size}",
+                    advice="Run `anvil verify` to see which entries were altered.",
+                )
+        if size and (held is None or held.checkpoint.size < size):
+            self._publish_soon()  # a process stopped before it could anchor: finish at the latest on close
+
+    def _catch_up(self, tail: _Tail | None = None) -> _Tail:
+        """Return the end of the log as it is now; inside a transaction or snapshot (rule 3)."""
+        tail = tail or self._tail
+        size = self.store.size()
+        if tail is None or tail.tree.size > size:
+            tail = _Tail(self.store, self.origin)
+        elif tail.tree.size < size:
+            start = tail.tree.size
+            tail.tree.extend(self.store.leaf_hashes(start, size))
+            tail.control(self.store.of_types(_CONTROL_TYPES, start))
+        self._tail = tail
+        return tail
+
+    def _require_blobs(self, prepared: Sequence[Prepared]) -> None:
+        for item in prepared:
+            for attachment in item.draft.attachments:
+                if not self.blobs.path(attachment.blob.digest).exists():
+                    raise BlobMissing(
+                        f"artifact {attachment.name}: {attachment.blob.digest} is not in the blob store"
+                    )
+
+    def _publish_soon(self) -> None:
+        if self._timer is None:
+            self._timer = threading.Timer(ANCHOR_DELAY_S, self._publish_now)
+            self._timer.daemon = True
+            self._timer.start()
+
+    def _publish_now(self) -> None:
+        with self._lock:
+            if self._timer is None:
+                return
+            self._timer = None
+            try:
+                self.checkpoint()
+            except Exception as error:  # noqa: BLE001  # told to the next caller, never swallowed
+                self._publishing_failed = error
+
+    def _raise_publishing_error(self) -> None:
+        failed, self._publishing_failed = self._publishing_failed, None
+        if failed is not None:
+            raise LedgerError(f"the last checkpoint could not be signed and anchored: {failed}") from failed
+
+
+class _Tail:
+    """The end of the log: its tree, its keyring and the heads of the streams that were touched."""
+
+    def __init__(self, store: Store, origin: str) -> None:
+        self._store = store
+        self.tree: TiledTree = StoredTree(store).whole()
+        self.keyring = Keyring(origin)
+        self._heads: dict[str, StreamHead] = {}
+        self._abandoned: set[str] = set()
+        self.control(store.of_types(_CONTROL_TYPES))
+
+    def ledger_keys(self) -> list[KnownKey]:
+        """Return every ledger key there ever was."""
+        return [k for k in self.keyring.keys.values() if k.role == "ledger"]
+
+    def control(self, rows: Sequence[Row]) -> None:
+        """Take in key events and abandonments that others appended."""
+        for row in rows:
+            parsed = Envelope.parse(row.entry)
+            header = Header.parse(parsed.header)
+            if header.ledger == self.keyring.origin:
+                event = decode(header.event, header.facts, header.sealed)
+                self._note(event, row.entry_index, tuple(s.key_id for s in parsed.signatures))
+
+    def admit(self, item: Prepared, index: int) -> None:
+        """Check one event against its stream and the keyring, and take it in."""
+        header = item.header
+        head = self._head(header.stream)
+        following = follow(head, header)
+        if header.ledger != self.keyring.origin:
+            raise NotPermitted(f"an event of {header.ledger} is not recorded in {self.keyring.origin}")
+        if index:  # the first event introduces the key that signs it
+            self.keyring.require(header.key, header.event, index, header.stream_seq)
+        self._heads[header.stream] = following
+        self._note(item.draft.event, index, item.signed_by)
+
+    def _note(self, event: Event, index: int, signed_by: tuple[str, ...]) -> None:
+        if isinstance(event, StreamAbandoned):
+            head = self._head(event.abandoned)
+            if head is None or (head.seq, head.header_hash) != (event.last_seq, event.last_header):
+                raise ChainBroken(f"stream.abandoned does not name the last event of {event.abandoned}")
+            self._abandoned.add(event.abandoned)
+            self._heads[event.abandoned] = head.abandoned()
+        elif changes_keys(event.type):
+            self.keyring = self.keyring.apply(event, index, signed_by)  # type: ignore[arg-type]
+
+    def _head(self, stream: str) -> StreamHead | None:
+        if stream not in self._heads:
+            head = stored_head(self._store, stream)
+            if head is None:
+                return None
+            self._heads[stream] = head.abandoned() if stream in self._abandoned else head
+        return self._heads[stream]
+
+
+def stored_head(store: Store, stream: str) -> StreamHead | None:
+    """Return where a stream stands in the store, or None when it is not there."""
+    index = store.last_of_stream(stream)
+    entry = None if index is None else store.entry(index)
+    if entry is None:
+        return None
+    header = Header.parse(Envelope.parse(entry).header)
+    before = StreamHead(stream, header.ledger, header.key, header.stream_seq - 1, str(header.stream_prev))
+    return follow(None if header.stream_seq == 0 else before, header)
+
+
+def _row(index: int, item: Prepared) -> Row:
+    header = item.header
+    return Row(
+        index, item.leaf, item.entry, header.event, header.stream, header.stream_seq, header.subject.campaign
+    )
+
+
+def _foreign_row(index: int, entry: bytes) -> Row:
+    header = Header.parse(Envelope.parse(entry).header)
+    campaign = header.subject.campaign
+    return Row(index, leaf_hash(entry), entry, header.event, header.stream, header.stream_seq, campaign)
+
+
+def _says(note: bytes, keys: Sequence[VerifierKey], state: Checkpoint) -> bool:
+    return open_checkpoint(note, keys) == state

@@ -1,0 +1,103 @@
+"""The database schema: tables, indexes and the triggers that keep history from being rewritten.
+
+1. ``entries`` holds the log. ``entry`` is the truth; the other columns repeat what the entry says,
+   for lookups, and verification compares them.
+2. ``nodes`` holds the roots of complete subtrees of 256, 65,536, … leaves, so that a root or a
+   proof needs a few hundred hashes and no scan. ``checkpoints`` holds what the ledger key signed.
+3. ``openings`` holds salts and values of commitments. It is the one table from which a row may be
+   deleted: that is what redaction is.
+4. No trigger allows an update. Entries, nodes, checkpoints and the ledger's own row allow no
+   delete, and no insert except the next one in order: without that, ``INSERT OR REPLACE`` rewrites
+   a row on any connection that leaves ``recursive_triggers`` off, which is SQLite's default.
+
+Whoever can write the file can drop the triggers; they stop mistakes and foreign tools, and
+verification stops the rest.
+"""
+
+from __future__ import annotations
+
+APPLICATION_ID = 0x616E766C  # "anvl"
+SCHEMA_VERSION = 1
+
+TABLES = {
+    "ledger": """CREATE TABLE ledger (
+  origin TEXT PRIMARY KEY,
+  format TEXT NOT NULL
+) STRICT, WITHOUT ROWID""",
+    "entries": """CREATE TABLE entries (
+  "index" INTEGER PRIMARY KEY,
+  leaf_hash BLOB NOT NULL,
+  entry BLOB NOT NULL,
+  event TEXT NOT NULL,
+  stream TEXT NOT NULL,
+  stream_seq INTEGER NOT NULL,
+  campaign TEXT
+) STRICT""",
+    "nodes": """CREATE TABLE nodes (
+  level INTEGER NOT NULL,
+  position INTEGER NOT NULL,
+  hash BLOB NOT NULL,
+  PRIMARY KEY (level, position)
+) STRICT, WITHOUT ROWID""",
+    "checkpoints": """CREATE TABLE checkpoints (
+  size INTEGER PRIMARY KEY,
+  note BLOB NOT NULL
+) STRICT""",
+    "openings": """CREATE TABLE openings (
+  commitment TEXT PRIMARY KEY,
+  salt BLOB NOT NULL,
+  value BLOB NOT NULL
+) STRICT, WITHOUT ROWID""",
+}
+
+INDEXES = {
+    "entries_by_leaf": "CREATE UNIQUE INDEX entries_by_leaf ON entries (leaf_hash)",
+    "entries_by_stream": "CREATE UNIQUE INDEX entries_by_stream ON entries (stream, stream_seq)",
+    "entries_by_event": "CREATE INDEX entries_by_event ON entries (event)",
+    "entries_by_campaign": "CREATE INDEX entries_by_campaign ON entries (campaign) WHERE campaign IS NOT NULL",
+}
+
+_NEXT = {
+    "ledger": "EXISTS (SELECT 1 FROM ledger)",
+    "entries": 'NEW."index" IS NOT COALESCE((SELECT MAX("index") FROM entries), -1) + 1',
+    "nodes": "NEW.position IS NOT COALESCE((SELECT MAX(position) FROM nodes WHERE level = NEW.level), -1) + 1",
+    "checkpoints": "NEW.size <= COALESCE((SELECT MAX(size) FROM checkpoints), 0)",
+    "openings": "EXISTS (SELECT 1 FROM openings WHERE commitment = NEW.commitment)",
+}
+
+
+def _forbid(name: str, moment: str, table: str, condition: str | None = None) -> str:
+    when = f" WHEN {condition}" if condition else ""
+    return (
+        f"CREATE TRIGGER {name} BEFORE {moment} ON {table}{when} "
+        f"BEGIN SELECT RAISE(ABORT, 'anvil: {table} is append-only'); END"
+    )
+
+
+TRIGGERS = {
+    **{f"{table}_in_order": _forbid(f"{table}_in_order", "INSERT", table, _NEXT[table]) for table in TABLES},
+    **{f"{table}_no_update": _forbid(f"{table}_no_update", "UPDATE", table) for table in TABLES},
+    **{
+        f"{table}_no_delete": _forbid(f"{table}_no_delete", "DELETE", table)
+        for table in TABLES
+        if table != "openings"
+    },
+}
+
+STATEMENTS = {**TABLES, **INDEXES, **TRIGGERS}
+"""Name of each schema object to the statement that makes it, exactly as SQLite stores it."""
+
+
+def differences(found: dict[str, str]) -> list[str]:
+    """Return one sentence for each object that is missing, altered or not ours.
+
+    `found` is ``sqlite_schema``: name to SQL, without the objects that SQLite makes itself.
+    """
+    sentences = []
+    for name, statement in STATEMENTS.items():
+        if name not in found:
+            sentences.append(f"{name} is missing")
+        elif found[name] != statement:
+            sentences.append(f"{name} was altered")
+    sentences += [f"{name} is not ours" for name in sorted(found.keys() - STATEMENTS.keys())]
+    return sentences

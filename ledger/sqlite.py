@@ -1,0 +1,119 @@
+"""How SQLite is opened: which version, which pragmas, and on media that cannot be written.
+
+1. The standard library's SQLite may be a version whose WAL reset can corrupt a database that
+   several processes write; such a version is refused, with the remedy.
+2. A write connection has ``journal_mode=WAL``, ``synchronous=FULL`` and ``secure_delete=ON``.
+3. A read connection never writes. Where the directory cannot be written, a pending write-ahead
+   log is copied with the database to a temporary folder and read there.
+4. Whatever SQLite raises leaves here as one of our own errors.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from sqlite_utils.utils import sqlite3  # type: ignore[attr-defined]  # pysqlite3 when it is there
+
+from anvil.ledger.errors import LedgerBusy, LedgerError, NotALedger, StoreDamaged
+
+BUSY_TIMEOUT_MS = 60_000
+
+_UNSAFE = ((3, 7, 0), (3, 51, 2))
+
+
+def connect(path: Path) -> Any:
+    """Return a connection that appends to the database at `path`."""
+    connection = _open(path, "mode=rw")
+    connection.execute("PRAGMA journal_mode = WAL")
+    connection.execute("PRAGMA synchronous = FULL")
+    connection.execute("PRAGMA secure_delete = ON")
+    return connection
+
+
+def connect_readonly(path: Path) -> tuple[Path, Any, TemporaryDirectory[str] | None]:
+    """Return where the database is read, a connection to it, and the temporary folder, if one was needed."""
+    wal = path.with_name(path.name + "-wal")
+    scratch, place, flags = None, path, "mode=ro"
+    if not os.access(path.parent, os.W_OK):
+        if wal.exists() and wal.stat().st_size:
+            scratch = TemporaryDirectory(prefix="anvil-")
+            place = Path(shutil.copy(path, scratch.name))
+            shutil.copy(wal, scratch.name)
+        else:
+            flags = "mode=ro&immutable=1"
+    connection = _open(place, flags)
+    connection.execute("PRAGMA query_only = ON")
+    return place, connection, scratch
+
+
+def require_file(path: Path) -> None:
+    """Check that there is a file to open.
+
+    Raises:
+        NotALedger: there is none, or it cannot be read.
+    """
+    try:
+        with path.open("rb") as file:
+            file.read(1)
+    except FileNotFoundError:
+        raise NotALedger(
+            f"there is no ledger at {path.parent}: {path.name} does not exist",
+            advice="Name the directory with --ledger DIR, or make a ledger with `anvil init`.",
+        ) from None
+    except OSError as error:
+        raise NotALedger(f"{path} cannot be read: {error.strerror}") from error
+
+
+def require_safe_version() -> None:
+    """Check rule 1.
+
+    Raises:
+        LedgerError: this SQLite is one of the versions with the WAL-reset fault.
+    """
+    version = tuple(sqlite3.sqlite_version_info)
+    if _UNSAFE[0] <= version <= _UNSAFE[1]:
+        raise LedgerError(
+            f"SQLite {sqlite3.sqlite_version} can corrupt a database in WAL mode that several processes write",
+            advice="Install the pysqlite3 package (0.6.1 or newer), or a Python with SQLite 3.51.3 or newer.",
+        )
+
+
+@contextmanager
+def translated(path: Path) -> Iterator[None]:
+    """Turn what SQLite and the file system raise into our own errors (rule 4)."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise _translation(path, str(error)) from error
+    except OSError as error:
+        raise LedgerError(f"{path}: {error.strerror or error}") from error
+
+
+def _translation(path: Path, text: str) -> LedgerError:
+    if "locked" in text or "busy" in text:
+        return LedgerBusy(
+            f"{path}: another process held the write lock for {BUSY_TIMEOUT_MS // 1000} s: {text}",
+            advice="Find the process that holds it and try again.",
+        )
+    if "not a database" in text:
+        return NotALedger(f"{path} is not an SQLite database: {text}")
+    if any(word in text for word in ("full", "readonly", "disk I/O", "unable to open")):
+        return LedgerError(f"{path}: {text}", advice="Check free space and the rights of the directory.")
+    return StoreDamaged(f"{path}: {text}", advice="Run `anvil verify` to see what is affected.")
+
+
+def _open(path: Path, flags: str) -> Any:
+    quoted = str(path.absolute()).replace("%", "%25").replace("?", "%3f").replace("#", "%23")
+    connection = sqlite3.connect(
+        f"file:{quoted}?{flags}", uri=True, isolation_level=None, check_same_thread=False
+    )
+    connection.execute(f"PRAGMA busy_timeout = {BUSY_TIMEOUT_MS}")
+    connection.execute("PRAGMA trusted_schema = OFF")
+    connection.execute("PRAGMA cell_size_check = ON")
+    return connection

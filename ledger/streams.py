@@ -1,0 +1,138 @@
+"""A stream being recorded: one session, one signer, event chained to event.
+
+Used as a context manager, a stream always ends with an event that says how: completed, or aborted
+with the reason. Only a killed process leaves one open, and another stream then says so.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Sequence
+from importlib.metadata import version
+from types import TracebackType
+from typing import Self
+
+from anvil.ledger.clock import timestamp
+from anvil.ledger.drafts import Draft, Prepared, Unsigned, seal, sign_all
+from anvil.ledger.events import Event, StreamClosed, StreamOpened
+from anvil.ledger.header import Header, header_hash
+from anvil.ledger.recording import Ledger, Recorded
+from anvil.ledger.signing import Signer
+
+DISTRIBUTION = "anvil-ledger"
+
+
+def software_version() -> str:
+    """Return the version of anvil that runs."""
+    return version(DISTRIBUTION)
+
+
+class Stream:
+    """A stream of `ledger`, signed by `signer`. Events are chained in the order they are given."""
+
+    def __init__(self, ledger: Ledger, signer: Signer) -> None:
+        self._ledger = ledger
+        self._signer = signer
+        self._seq = 0
+        self._prev: str | None = None
+        self.id = _new_id(ledger)
+        self.is_open = False
+
+    @classmethod
+    def start(cls, ledger: Ledger, signer: Signer, *, purpose: str, synthetic: bool = False) -> Stream:
+        """Open a stream with its own append."""
+        stream = cls(ledger, signer)
+        stream.append([Draft(_opening(purpose, synthetic))])
+        return stream
+
+    def append(self, drafts: Sequence[Draft]) -> list[Recorded]:
+        """Record events, all or none, in one transaction.
+
+        Raises:
+            LedgerError: the stream has ended, or what `Ledger.append` raises; the stream stands where it stood.
+        """
+        seq, prev = self._seq, self._prev
+        try:
+            recorded = self._ledger.append(self._prepare(drafts))
+        except BaseException:
+            self._seq, self._prev = seq, prev
+            raise
+        last = drafts[-1].event
+        self.is_open = not isinstance(last, StreamClosed)
+        return recorded
+
+    def close(self, reason: str | None = None) -> None:
+        """End the stream: completed, or aborted when a reason is given. Nothing happens if it has ended."""
+        if self.is_open:
+            self.append([Draft(_closing(reason))])
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if kind is None:
+            self.close()
+        else:
+            self.close("interrupted" if issubclass(kind, KeyboardInterrupt | SystemExit) else "failed")
+
+    def _prepare(self, drafts: Sequence[Draft]) -> list[Prepared]:
+        at = timestamp(self._ledger.clock())
+        return sign_all([self._place(draft, at) for draft in drafts], self._signer)
+
+    def _place(self, draft: Draft, at: str) -> Unsigned:
+        sealed, artifacts, openings = seal(draft)
+        unplaced = Header(
+            ledger=self._ledger.origin,
+            stream=self.id,
+            stream_seq=self._seq,
+            stream_prev=self._prev,
+            at=at,
+            event=draft.event.type,
+            key=self._signer.public_key.key_id,
+            facts=draft.event.facts(),
+            subject=draft.subject,
+            artifacts=artifacts,
+            sealed=sealed,
+        )
+        raw = unplaced.encode()
+        self._seq, self._prev = self._seq + 1, header_hash(raw)
+        return Unsigned(draft, unplaced.with_raw(raw), openings)
+
+
+def record(
+    ledger: Ledger, signer: Signer, drafts: Sequence[Draft], *, purpose: str, synthetic: bool = False
+) -> list[Recorded]:
+    """Record a whole stream at once: opened, `drafts`, closed, in one transaction. Return where the drafts lie."""
+    stream = Stream(ledger, signer)
+    whole = [Draft(_opening(purpose, synthetic)), *drafts, Draft(_closing(None))]
+    return stream.append(whole)[1:-1]
+
+
+def record_first(
+    ledger: Ledger, signer: Signer, created: Draft, carry: Callable[[Ledger], None] | None = None
+) -> None:
+    """Record the first stream of a new ledger, which `created` opens.
+
+    `carry` adds what a predecessor left, right after the first event.
+    """
+    stream = Stream(ledger, signer)
+    if carry is None:
+        stream.append([created, Draft(_closing(None))])
+    else:
+        stream.append([created])
+        carry(ledger)
+        stream.close()
+
+
+def _opening(purpose: str, synthetic: bool) -> Event:
+    return StreamOpened(purpose=purpose, synthetic=synthetic, software=software_version())
+
+
+def _closing(reason: str | None) -> Event:
+    return StreamClosed(outcome="aborted" if reason else "completed", reason=reason)
+
+
+def _new_id(ledger: Ledger) -> str:
+    return f"{ledger.clock():%Y%m%dT%H%M%SZ}-{secrets.token_hex(8)}"
