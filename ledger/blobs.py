@@ -96,11 +96,18 @@ class BlobStore:
         return BlobRef(f"sha256:{hasher.hexdigest()}", size)
 
     def delete(self, digest: str) -> None:
-        """Remove a blob and flush its directory. A blob that is not there is no error."""
+        """Remove a blob and flush its directory. A blob that is not there is no error.
+
+        Raises:
+            LedgerError: the file system refused.
+        """
         path = self.path(digest)
-        path.unlink(missing_ok=True)
-        if path.parent.is_dir():
-            flush_directory(path.parent)
+        try:
+            path.unlink(missing_ok=True)
+            if path.parent.is_dir():
+                flush_directory(path.parent)
+        except OSError as error:
+            raise LedgerError(f"blob {digest} could not be deleted: {error.strerror}") from error
 
     def _keep(self, chunks: Iterator[bytes]) -> BlobRef:
         make_private_directory(self.directory / "sha256")

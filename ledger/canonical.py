@@ -33,7 +33,10 @@ def encode(value: Any) -> bytes:
         MalformedCanonical: the value is outside the profile (a float, a large integer, a key
             with other characters, a lone surrogate, a type that is not JSON).
     """
-    require_profile(value)
+    try:
+        require_profile(value)
+    except RecursionError as error:
+        raise MalformedCanonical("not canonical JSON: nested too deeply") from error
     return spell(value)
 
 

@@ -45,6 +45,8 @@ def follow(head: StreamHead | None, header: Header) -> StreamHead:
     Raises:
         ChainBroken: the event does not follow; the message says expected and found.
     """
+    if head is not None and head.stream != header.stream:
+        raise ChainBroken(f"stream {header.stream} at {header.stream_seq}: expected stream {head.stream}")
     _require_order(head, header)
     if head is not None and (head.key, head.ledger) != (header.key, header.ledger):
         raise ChainBroken(

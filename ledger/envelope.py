@@ -4,7 +4,8 @@
 2. An entry is the JSON envelope spelled in one way only: members in the order ``payload``,
    ``payloadType``, ``signatures``, inside a signature ``keyid``, ``sig``; no blanks; standard
    base64 with padding. Two spellings of one envelope would be two leaves.
-3. The first signature is by the key that the header names; others follow, each by another key.
+3. The first signature is by the key that the header names; others follow, each by another key, at
+   most 16 in all. What could not be read back is not written.
 4. An entry has at most 65,535 bytes (C2SP tlog-tiles counts them in 16 bits).
 """
 
@@ -65,8 +66,9 @@ class Envelope:
         """Return the entry: the one spelling of this envelope.
 
         Raises:
-            MalformedEnvelope: the entry would be too long.
+            MalformedEnvelope: the entry would be too long, has no signature or more than 16, or two by one key.
         """
+        _require_signers([s.key_id for s in self.signatures])
         joined = b",".join(
             b'{"keyid":"%b","sig":"%b"}' % (s.key_id.encode(), _base64_text(s.value)) for s in self.signatures
         )
@@ -109,9 +111,15 @@ def _parse_signatures(entry: bytes, position: int) -> tuple[Signature, ...]:
         position, separator = match.end(), match[3]
     if entry[position:] != _END:
         raise MalformedEnvelope(f"bytes after the envelope: {entry[position : position + 24]!r}")
-    if len({s.key_id for s in found}) != len(found):
-        raise MalformedEnvelope("two signatures of one envelope name the same key")
+    _require_signers([s.key_id for s in found])
     return tuple(found)
+
+
+def _require_signers(key_ids: list[str]) -> None:
+    if not 1 <= len(key_ids) <= MAX_SIGNATURES:
+        raise MalformedEnvelope(f"an envelope has 1 to {MAX_SIGNATURES} signatures, not {len(key_ids)}")
+    if len(set(key_ids)) != len(key_ids):
+        raise MalformedEnvelope("two signatures of one envelope name the same key")
 
 
 def _base64_text(raw: bytes) -> bytes:

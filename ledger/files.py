@@ -59,6 +59,10 @@ def make_private_directory(directory: Path) -> None:
         LedgerError: the file system refused.
     """
     try:
-        directory.mkdir(parents=True, exist_ok=True, mode=0o700)
+        missing = [path for path in (directory, *directory.parents) if not path.exists()]
+        for path in reversed(missing):  # `parents=True` would make those above with the default mode
+            path.mkdir(mode=0o700, exist_ok=True)
+            flush_directory(path.parent)
+        directory.mkdir(mode=0o700, exist_ok=True)  # refused when something else has that name
     except OSError as error:
         raise LedgerError(f"{directory} could not be made: {error.strerror}") from error

@@ -19,6 +19,7 @@ import hashlib
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from typing import Any
 
 from anvil.ledger import canonical
@@ -46,18 +47,27 @@ _DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
 _EVENT = re.compile(r"[a-z]+(?:_[a-z]+)*\.[a-z]+(?:_[a-z]+)*/[1-9][0-9]{0,3}")
 _STREAM = re.compile(r"[0-9]{8}T[0-9]{6}Z-[0-9a-f]{16}")
 _ORIGIN = re.compile(r"[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?(?:/[a-z0-9][a-z0-9._-]*)*")
-_MOMENT = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{6}Z")
+_MOMENT = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]\.[0-9]{6}Z")
+_FIELD = re.compile(r"[a-z0-9][a-z0-9_]{0,63}")
 _MEDIA_TYPE = re.compile(r"[a-z]+/[a-z0-9][a-z0-9.+-]*")
 _MAX_ORIGIN, _MAX_EVENT, _MAX_MEDIA_TYPE = 160, 64, 80
 
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """What an event is about. Each part is a label or absent."""
+    """What an event is about. Each part is a label or absent.
+
+    Raises:
+        MalformedHeader: a part is not a label.
+    """
 
     campaign: str | None = None
     candidate: str | None = None
     attempt: str | None = None
+
+    def __post_init__(self) -> None:
+        for name, label in self.members().items():
+            _require(_LABEL, label, f"subject.{name}")
 
     def members(self) -> dict[str, str]:
         """Return the parts that are present, as they stand in a header."""
@@ -74,6 +84,9 @@ class ArtifactEntry:
     """An artifact as a header shows it.
 
     A public one has `digest` and `size`; a private one has `commitment`.
+
+    Raises:
+        MalformedHeader: a member is not in its language, or the two kinds are mixed.
     """
 
     name: str
@@ -81,6 +94,17 @@ class ArtifactEntry:
     digest: str | None = None
     size: int | None = None
     commitment: str | None = None
+
+    def __post_init__(self) -> None:
+        _require(_LABEL, self.name, "artifacts.name")
+        _require(_MEDIA_TYPE, self.media_type, "artifacts.media_type", _MAX_MEDIA_TYPE)
+        if self.commitment is None:
+            _require(_DIGEST, self.digest, "artifacts.digest")
+            _require_count(self.size, "artifacts.size")
+        else:
+            _require(_HEX64, self.commitment, "artifacts.commitment")
+            if (self.digest, self.size) != (None, None):
+                raise MalformedHeader("header member artifacts: a private artifact shows no digest or size")
 
     @property
     def is_public(self) -> bool:
@@ -157,10 +181,11 @@ class Header:
         if not isinstance(members, dict):
             raise MalformedHeader(f"a header is an object, found {type(members).__name__}")
         if type(members.get("v")) is not int or members["v"] != VERSION:
-            raise UnsupportedVersion(f"header version {members.get('v')!r}, this build reads {VERSION}")
+            found = str(members.get("v"))[:80]
+            raise UnsupportedVersion(f"header version {found!r}, this build reads {VERSION}")
         if members.keys() != _MEMBERS:
-            odd = sorted(members.keys() ^ _MEMBERS)
-            raise MalformedHeader(f"header members missing or unknown: {', '.join(odd)}")
+            odd = ", ".join(sorted(members.keys() ^ _MEMBERS))
+            raise MalformedHeader(f"header members missing or unknown: {odd[:200]!r}")
         _require_scalars(members)
         return cls(
             ledger=members["ledger"],
@@ -197,16 +222,27 @@ def _require(pattern: re.Pattern[str], value: Any, name: str, longest: int = 200
         raise MalformedHeader(f"header member {name}: found {str(value)[:80]!r}")
 
 
+def _require_count(value: Any, name: str) -> None:
+    if type(value) is not int or not 0 <= value <= MAX_INTEGER:
+        raise MalformedHeader(f"header member {name}: found {str(value)[:80]!r}")
+
+
+def _require_moment(value: Any) -> None:
+    _require(_MOMENT, value, "at")
+    try:
+        datetime.fromisoformat(value[:-1])
+    except ValueError as error:
+        raise MalformedHeader(f"header member at: no day of the calendar: {value!r}") from error
+
+
 def _require_scalars(members: dict[str, Any]) -> None:
     _require(_ORIGIN, members["ledger"], "ledger", _MAX_ORIGIN)
     _require(_STREAM, members["stream"], "stream")
-    _require(_MOMENT, members["at"], "at")
+    _require_moment(members["at"])
     _require(_EVENT, members["event"], "event", _MAX_EVENT)
     _require(_HEX64, members["key"], "key")
-    seq = members["stream_seq"]
-    if type(seq) is not int or not 0 <= seq <= MAX_INTEGER:
-        raise MalformedHeader(f"header member stream_seq: found {str(seq)[:80]!r}")
-    if seq:
+    _require_count(members["stream_seq"], "stream_seq")
+    if members["stream_seq"]:
         _require(_HEX64, members["stream_prev"], "stream_prev")
     elif members["stream_prev"] is not None:
         raise MalformedHeader("header member stream_prev: expected null at stream_seq 0")
@@ -218,8 +254,8 @@ def _require_scalars(members: dict[str, Any]) -> None:
 def _parse_subject(value: Any) -> Subject:
     if type(value) is not dict or not value.keys() <= _SUBJECT_KEYS:
         raise MalformedHeader(f"header member subject: found {str(value)[:80]!r}")
-    for name, label in value.items():
-        _require(_LABEL, label, f"subject.{name}")
+    if None in value.values():
+        raise MalformedHeader("header member subject: what is absent is left out, found null")
     return Subject(**value)
 
 
@@ -237,16 +273,7 @@ def _parse_artifact(value: Any) -> ArtifactEntry:
     expected = {"public": _PUBLIC_ARTIFACT, "private": _PRIVATE_ARTIFACT}.get(str(disclosure))
     if expected is None or value.keys() != expected:
         raise MalformedHeader(f"header member artifacts: found {str(value)[:80]!r}")
-    _require(_LABEL, value["name"], "artifacts.name")
-    _require(_MEDIA_TYPE, value["media_type"], "artifacts.media_type", _MAX_MEDIA_TYPE)
-    if disclosure == "private":
-        _require(_HEX64, value["commitment"], "artifacts.commitment")
-        return ArtifactEntry(value["name"], value["media_type"], commitment=value["commitment"])
-    _require(_DIGEST, value["digest"], "artifacts.digest")
-    size = value["size"]
-    if type(size) is not int or not 0 <= size <= MAX_INTEGER:
-        raise MalformedHeader(f"header member artifacts.size: found {str(size)[:80]!r}")
-    return ArtifactEntry(value["name"], value["media_type"], digest=value["digest"], size=size)
+    return ArtifactEntry(**{name: item for name, item in value.items() if name != "disclosure"})
 
 
 def _parse_sealed(value: Any) -> dict[str, str]:
@@ -257,6 +284,6 @@ def _parse_sealed(value: Any) -> dict[str, str]:
             f"commitment algorithm {str(value['alg'])[:80]!r}, this build reads {ALGORITHM}"
         )
     for name, commitment in value["fields"].items():
-        _require(_LABEL, name, "sealed.fields")
+        _require(_FIELD, name, "sealed.fields")
         _require(_HEX64, commitment, f"sealed.fields.{name}")
     return dict(value["fields"])

@@ -137,8 +137,8 @@ class Keyring:
             raise NotPermitted(f"key {event.key[:16]} is not a current key, so it cannot be revoked")
         if known.role == "root":
             raise NotPermitted("the root key cannot be revoked; restore into a new ledger instead")
-        if known.role == "ledger" and len(self.holders("ledger")) == 1:
-            raise NotPermitted("the only ledger key cannot be revoked; rotate it first")
+        if known.role == "ledger" and [k for k in self.holders("ledger") if k.rotated is None] == [known]:
+            raise NotPermitted("the only current ledger key cannot be revoked; rotate it first")
         if event.last_good.origin != self.origin or event.last_good.size > index:
             raise NotPermitted(f"the last good state is not an earlier state of {self.origin}")
         return self._put(event.key, replace(known, revoked=index, last_good=event.last_good.size))

@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from pathlib import Path
+from typing import get_args
 
 from anvil.ledger.agent import AgentKey
 from anvil.ledger.errors import MalformedKey, NotPermitted
@@ -70,28 +71,50 @@ class KeyStore:
                 f"the private key {key_id[:16]} is not in {self.directory}",
                 advice="Point ANVIL_KEYS to where it is kept, or name a key that you hold (`anvil key list`).",
             )
-        if path.suffix == ".agent":
-            return AgentKey(PublicKey(bytes.fromhex(path.read_text().strip())))
-        if path.stat().st_mode & 0o077:
-            raise MalformedKey(
-                f"{path} can be read by others (mode {path.stat().st_mode & 0o777:03o}, expected 600)",
-                advice=f"Run `chmod 600 {path}`, and rotate the key if somebody may have read it.",
-            )
-        pem = path.read_bytes()
-        secret = self._passphrase() if b"ENCRYPTED" in pem else None
-        try:
-            key = PrivateKey.from_pem(pem, secret)
-        except MalformedKey as error:
-            raise MalformedKey(f"{path}: {error}", advice="Set ANVIL_PASSPHRASE if it has one.") from error
+        key = _agent_key(path) if path.suffix == ".agent" else self._private_key(path)
         if key.public_key.key_id != key_id:
             raise MalformedKey(f"{path} holds key {key.public_key.key_id[:16]}, expected {key_id[:16]}")
         return key
 
+    def _private_key(self, path: Path) -> PrivateKey:
+        content, mode = _read(path)
+        if mode & 0o077:
+            raise MalformedKey(
+                f"{path} can be read by others (mode {mode:03o}, expected 600)",
+                advice=f"Run `chmod 600 {path}`, and rotate the key if somebody may have read it.",
+            )
+        secret = self._passphrase() if b"ENCRYPTED" in content else None
+        try:
+            return PrivateKey.from_pem(content, secret)
+        except MalformedKey as error:
+            raise MalformedKey(f"{path}: {error}", advice="Set ANVIL_PASSPHRASE if it has one.") from error
+
     def _file(self, key_id: str) -> Path | None:
-        return next(iter(sorted(self.directory.glob(f"*-{key_id[:16]}.*"))), None)
+        names = (f"{role}-{key_id[:16]}{suffix}" for role in get_args(Role) for suffix in (".pem", ".agent"))
+        return next((path for name in names if (path := self.directory / name).exists()), None)
 
     def _write(self, name: str, content: bytes) -> Path:
         make_private_directory(self.directory)
         path = self.directory / name
         write_whole(path, content, mode=0o600)
         return path
+
+
+def _read(path: Path) -> tuple[bytes, int]:
+    """Return content and permission bits of one and the same file.
+
+    Raises:
+        MalformedKey: it cannot be read.
+    """
+    try:
+        with path.open("rb") as file:
+            return file.read(), os.fstat(file.fileno()).st_mode & 0o777
+    except OSError as error:
+        raise MalformedKey(f"{path} cannot be read: {error.strerror}") from error
+
+
+def _agent_key(path: Path) -> AgentKey:
+    try:
+        return AgentKey(PublicKey.vetted(bytes.fromhex(_read(path)[0].decode("ascii"))))
+    except ValueError as error:
+        raise MalformedKey(f"{path} does not hold a public key in hex") from error

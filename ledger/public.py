@@ -39,6 +39,14 @@ def _well_formed_moment(text: str) -> str:
     return text
 
 
+_BLANK = {
+    *range(0x034F, 0x0350), *range(0x115F, 0x1161), *range(0x17B4, 0x17B6), *range(0x180B, 0x1810),
+    0x2800, 0x3164, *range(0xFE00, 0xFE10), 0xFFA0, *range(0xE0100, 0xE01F0),
+}  # fmt: skip
+"""Letters and marks that show nothing (Unicode's Default_Ignorable_Code_Point, and the empty Braille
+cell). The variation selectors among them can carry any hidden bytes behind one visible character."""
+
+
 def _inert(text: str) -> str:
     """Return `text` when it is one line that shows what it says.
 
@@ -49,7 +57,8 @@ def _inert(text: str) -> str:
     if text != text.strip() or not text:
         raise ValueError("public text is one line without blanks at its ends")
     for position, character in enumerate(text):
-        if unicodedata.category(character) in {"Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp"}:
+        category = unicodedata.category(character)
+        if category in {"Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp"} or ord(character) in _BLANK:
             raise ValueError(
                 f"public text is one line without control or invisible characters; "
                 f"found U+{ord(character):04X} at character {position}"
@@ -61,6 +70,7 @@ def _inert(text: str) -> str:
 
 _HEX64 = "[0-9a-f]{64}"
 _HOST = "[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?"
+_ORIGIN = rf"{_HOST}(?:/[a-z0-9][a-z0-9._-]*)*"
 
 Label = Annotated[
     str,
@@ -141,7 +151,9 @@ Version = Annotated[
 
 Timestamp = Annotated[
     str,
-    StringConstraints(pattern=r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{6}Z$"),
+    StringConstraints(
+        pattern=r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]\.[0-9]{6}Z$"
+    ),
     AfterValidator(_well_formed_moment),
     Public("a moment in UTC with microseconds: `2026-11-30T07:26:16.123456Z`"),
 ]
@@ -149,7 +161,7 @@ Timestamp = Annotated[
 
 Origin = Annotated[
     str,
-    StringConstraints(pattern=rf"^{_HOST}(?:/[a-z0-9][a-z0-9._-]*)*$", max_length=160),
+    StringConstraints(pattern=f"^{_ORIGIN}$", max_length=160),
     Public("a ledger's name as a URL without a scheme (C2SP tlog-checkpoint)"),
 ]
 """Which ledger."""
@@ -182,17 +194,21 @@ Count = Annotated[
 
 VerifierKeyText = Annotated[
     str,
-    StringConstraints(pattern=r"^[^+\s]{1,160}\+[0-9a-f]{8}\+[A-Za-z0-9+/]{44}$"),
-    Public("a C2SP signed-note verifier key: `name+hash+base64`"),
+    StringConstraints(pattern=rf"^{_ORIGIN}\+[0-9a-f]{{8}}\+[A-Za-z0-9+/]{{44}}$", max_length=214),
+    Public("a C2SP signed-note verifier key, named like a ledger: `origin+hash+base64`"),
 ]
 """The public key of a ledger, as handed to auditors."""
 
 CheckpointText = Annotated[
     str,
     StringConstraints(
-        pattern=r"^[^+\s]{1,160}\n[0-9]{1,16}\n[A-Za-z0-9+/]{43}=\n\n(?:— [^+\s]{1,160} [A-Za-z0-9+/=]{4,120}\n){1,4}$"
+        pattern=(
+            rf"^{_ORIGIN}\n(?:0|[1-9][0-9]{{0,15}})\n[A-Za-z0-9+/]{{43}}=\n\n"
+            rf"(?:— {_ORIGIN} [A-Za-z0-9+/]{{91}}=\n){{1,4}}$"
+        ),
+        max_length=1300,
     ),
-    Public("a C2SP signed checkpoint as its text"),
+    Public("a C2SP signed checkpoint as its text, with one to four Ed25519 signatures by ledger-like names"),
 ]
 """A signed checkpoint of another ledger, kept as it was."""
 

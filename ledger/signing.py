@@ -24,6 +24,7 @@ from anvil.ledger.errors import MalformedKey, SignatureInvalid
 
 PUBLIC_KEY_SIZE = 32
 SIGNATURE_SIZE = 64
+MAX_PASSPHRASE = 1023  # OpenSSL's limit
 
 _P = 2**255 - 19
 _D = -121665 * pow(121666, -1, _P) % _P
@@ -113,7 +114,7 @@ class PrivateKey:
         Raises:
             MalformedKey: not PKCS#8, not Ed25519, or the passphrase is missing or wrong.
         """
-        secret = passphrase.encode() if passphrase else None
+        secret = _secret(passphrase)
         try:
             key = serialization.load_pem_private_key(pem, secret)
         except TypeError as error:
@@ -126,10 +127,14 @@ class PrivateKey:
         return cls(key)
 
     def to_pem(self, passphrase: str | None = None) -> bytes:
-        """Return the key as PKCS#8 PEM, encrypted when `passphrase` is given."""
+        """Return the key as PKCS#8 PEM, encrypted when `passphrase` is given.
+
+        Raises:
+            MalformedKey: the passphrase is longer than 1,023 bytes or no text.
+        """
         encryption: serialization.KeySerializationEncryption = serialization.NoEncryption()
-        if passphrase:
-            encryption = serialization.BestAvailableEncryption(passphrase.encode())
+        if secret := _secret(passphrase):
+            encryption = serialization.BestAvailableEncryption(secret)
         return self._key.private_bytes(
             serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, encryption
         )
@@ -145,6 +150,19 @@ class PrivateKey:
 
     def __repr__(self) -> str:
         return f"PrivateKey({self.public_key.key_id[:16]})"
+
+
+def _secret(passphrase: str | None) -> bytes | None:
+    """Return a passphrase as bytes: those of the environment when it is not UTF-8 there."""
+    if not passphrase:
+        return None
+    try:
+        secret = passphrase.encode(errors="surrogateescape")
+    except UnicodeEncodeError as error:
+        raise MalformedKey("private key: the passphrase is no text") from error
+    if len(secret) > MAX_PASSPHRASE:
+        raise MalformedKey(f"private key: a passphrase has at most {MAX_PASSPHRASE} bytes")
+    return secret
 
 
 @lru_cache(maxsize=1024)

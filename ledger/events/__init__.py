@@ -11,7 +11,7 @@ from typing import Any, get_args
 
 from anvil.ledger import canonical
 from anvil.ledger.commitments import Commitment, Opening
-from anvil.ledger.errors import UnknownEventType
+from anvil.ledger.errors import MalformedEvent, UnknownEventType
 from anvil.ledger.events.base import Event, Facts, Sealed, build, explain
 from anvil.ledger.events.corrections import (
     ArtifactDisclosed,
@@ -92,10 +92,13 @@ def decode(
 
     Raises:
         UnknownEventType: this build does not know the type or its version.
-        MalformedEvent: the facts do not fit the type.
+        MalformedEvent: the facts do not fit the type, hold what must be sealed, or seal what it has no field for.
         MalformedCanonical: an opened value is not canonical JSON.
     """
-    newest, current = upcast(event_type, facts, steps)
+    try:
+        newest, current = upcast(event_type, facts, steps)
+    except (LookupError, TypeError, ValueError, AttributeError) as error:
+        raise MalformedEvent(f"{event_type}: the facts are not of that type, {error!r}") from error
     cls = catalogue.get(newest)
     if cls is None:
         family = event_type.partition("/")[0]
@@ -105,6 +108,9 @@ def decode(
             + (f"; it knows {', '.join(known)}" if known else ""),
             advice="A newer anvil may know it.",
         )
+    stray = set(current) & {"type", *cls.sealed_fields} | (set(sealed) - {*cls.sealed_fields})
+    if newest == event_type and stray:
+        raise MalformedEvent(f"{event_type}: fields in a place that is not theirs: {sorted(stray)!r:.200}")
     fields = dict(current)
     for name in cls.sealed_fields:
         held = sealed.get(name)

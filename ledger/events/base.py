@@ -4,13 +4,16 @@
    default that reads a clock. Its docstring is its page in docs/events.md.
 2. Each field is either clear, with a type from `anvil.ledger.public`, or sealed, declared as
    `Sealed[...]`. A class with any other field cannot be defined.
+   A group of clear fields inside an event holds no sealed one: only an event's own can be left out.
 3. `signed_by` says which roles may sign the type.
-4. A clear field is always present in the facts; absent is null.
+4. A clear field is always present in the facts; absent is null, and no field has a default.
 """
 
 from __future__ import annotations
 
+import re
 import types
+from collections.abc import Collection
 from typing import Annotated, Any, ClassVar, Literal, TypeVar, Union, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -19,6 +22,8 @@ from anvil.ledger import canonical
 from anvil.ledger.commitments import Commitment, Opening
 from anvil.ledger.errors import MalformedEvent
 from anvil.ledger.public import Public, Role
+
+_FIELD_NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
 
 MAX_SEALED_SIZE = 65_535
 """Bytes in one sealed value at most; what is larger is an artifact."""
@@ -65,7 +70,7 @@ class Event(Facts):
             raise TypeError(f"{cls.__name__} does not say by whom it is signed")
         cls.event_type = names[0]
         cls.sealed_fields = tuple(n for n, f in cls.model_fields.items() if SEALED in f.metadata)
-        problems = clear_field_problems(cls)
+        problems = clear_field_problems(cls) + shape_problems(cls)
         if problems:
             raise TypeError(f"{cls.__name__}: " + "; ".join(problems))
 
@@ -109,15 +114,21 @@ def build(cls: type[EventT], fields: dict[str, Any]) -> EventT:
     try:
         return cls.model_validate(fields)
     except ValidationError as error:
-        raise MalformedEvent(f"{cls.event_type}: {explain(error)}") from error
+        raise MalformedEvent(f"{cls.event_type}: {explain(error, cls.sealed_fields)}") from error
 
 
-def explain(error: ValidationError) -> str:
-    """Return what a validation found, one clause per field, without echoing long input."""
+def explain(error: ValidationError, private: Collection[str] = ()) -> str:
+    """Return what a validation found, one clause per field, without echoing long input.
+
+    Of the fields named in `private`, and of a rule that spans fields, the input is not repeated: a
+    finding may be shown to people who may not see the value.
+    """
     clauses = []
     for item in error.errors(include_url=False):
-        where = ".".join(str(part) for part in item["loc"]) or "fields"
-        clauses.append(f"{where}: {item['msg']}, found {str(item.get('input'))[:60]!r}")
+        where = ".".join(str(part) for part in item["loc"])[:80] or "fields"
+        shown = item["loc"] and item["loc"][0] not in private
+        found = f", found {str(item.get('input'))[:60]!r}" if shown else ""
+        clauses.append(f"{where}: {item['msg']}{found}")
     return "; ".join(clauses[:5])
 
 
@@ -125,12 +136,26 @@ def clear_field_problems(cls: type[Facts]) -> list[str]:
     """Return one sentence for each clear field of `cls` that is not public by type."""
     problems = []
     for name, field in cls.model_fields.items():
-        if name == "type" or SEALED in field.metadata:
+        if issubclass(cls, Event) and (name == "type" or SEALED in field.metadata):
             continue
         if any(isinstance(item, Public) for item in field.metadata):
             continue
         if not is_public(field.annotation):
             problems.append(f"field {name!r} is neither public by type nor sealed")
+    return problems
+
+
+def shape_problems(cls: type[Event]) -> list[str]:
+    """Return one sentence for each way in which `cls` could say more than its fields, or less."""
+    problems = []
+    if any(cls.model_config.get(name) != value for name, value in Facts.model_config.items()):
+        problems.append("the model configuration is not that of all events")
+    problems += [f"computed field {name!r} is no field" for name in cls.model_computed_fields]
+    for name, field in cls.model_fields.items():
+        if name != "type" and not field.is_required():
+            problems.append(f"field {name!r} has a default")
+        if not _FIELD_NAME.fullmatch(name) or field.alias or field.serialization_alias:
+            problems.append(f"field {name!r} has another name in the facts, or one that they cannot hold")
     return problems
 
 
