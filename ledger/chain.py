@@ -53,6 +53,11 @@ def follow(head: StreamHead | None, header: Header) -> StreamHead:
             f"stream {header.stream} at {header.stream_seq}: expected key {head.key[:16]} of {head.ledger}, "
             f"found {header.key[:16]} of {header.ledger}"
         )
+    return head_after(header)
+
+
+def head_after(header: Header) -> StreamHead:
+    """Return the head that `header` leaves, whatever came before it."""
     return StreamHead(
         header.stream,
         header.ledger,

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from types import MappingProxyType
 
 from anvil.ledger.errors import NotPermitted
 from anvil.ledger.events import CATALOGUE, AnyEvent, KeyAdded, KeyRevoked, KeyRotated, LedgerCreated
@@ -51,7 +50,9 @@ class Keyring:
     """The keys of one home ledger, by key id."""
 
     origin: str
-    keys: Mapping[str, KnownKey] = field(default_factory=lambda: MappingProxyType({}))
+    keys: Mapping[str, KnownKey] = field(default_factory=dict)
+    base: int = 0
+    """The index of the event that created the home ledger; not 0 in a log that carries another's entries."""
 
     def holders(self, role: Role) -> list[KnownKey]:
         """Return the keys of `role` that are not revoked, newest last."""
@@ -109,7 +110,7 @@ class Keyring:
             raise NotPermitted(f"ledger.created names {event.origin}, its header {self.origin}")
         if not {"root", "ledger"} <= {key.role for key in event.keys}:
             raise NotPermitted("ledger.created introduces no root key or no ledger key")
-        keyring = self
+        keyring = replace(self, base=index)
         for key in event.keys:
             keyring = keyring._with_new(key.public_key, key.role, index, signed_by)
         return keyring
@@ -139,12 +140,13 @@ class Keyring:
             raise NotPermitted("the root key cannot be revoked; restore into a new ledger instead")
         if known.role == "ledger" and [k for k in self.holders("ledger") if k.rotated is None] == [known]:
             raise NotPermitted("the only current ledger key cannot be revoked; rotate it first")
-        if event.last_good.origin != self.origin or event.last_good.size > index:
+        last_good = self.base + event.last_good.size
+        if event.last_good.origin != self.origin or last_good > index:
             raise NotPermitted(f"the last good state is not an earlier state of {self.origin}")
-        return self._put(event.key, replace(known, revoked=index, last_good=event.last_good.size))
+        return self._put(event.key, replace(known, revoked=index, last_good=last_good))
 
     def _put(self, key_id: str, known: KnownKey) -> Keyring:
-        return Keyring(self.origin, MappingProxyType({**self.keys, key_id: known}))
+        return replace(self, keys={**self.keys, key_id: known})
 
 
 class UnknownKey(NotPermitted):

@@ -177,6 +177,11 @@ class Store:
         )
         return None if found is None else int(found)
 
+    def has_stream(self, stream: str, before: int) -> bool:
+        """Say whether a stream has entries before the index `before`."""
+        sql = 'SELECT 1 FROM entries WHERE stream = ? AND "index" < ? LIMIT 1'
+        return self._one(sql, stream, before) is not None
+
     def of_types(self, event_types: Iterable[str], start: int = 0) -> list[Row]:
         """Return the rows of the given event types from `start` on, in order."""
         names = list(event_types)

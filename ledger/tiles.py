@@ -19,9 +19,8 @@ from functools import lru_cache
 
 from anvil.ledger.errors import MalformedTile
 from anvil.ledger.merkle import HASH_SIZE, CompactRange, NodeReader
+from anvil.ledger.tiledtree import TILE_HEIGHT, TILE_WIDTH
 
-TILE_HEIGHT = 8
-TILE_WIDTH = 256
 MAX_LEVEL = 63
 MAX_ENTRY_SIZE = 65_535
 

@@ -1,0 +1,300 @@
+"""Entries: what can be said of each one by itself, and of the streams inside a run of them.
+
+For each entry, in this order:
+
+1. The envelope and the header are spelled canonically and have this build's version.
+2. The stored leaf hash and the lookup columns are what the entry gives.
+3. The header's home ledger is this log's, or that of the carried range the entry lies in.
+4. Every signature is by a key that the home ledger knows at that point, and verifies; the first is
+   by the key that the header names, and its role may sign the type.
+5. The event follows the one before it in its stream.
+6. Each sealed value, private artifact and blob at hand fits its commitment or digest.
+
+Runs of entries are independent of each other, so that they can be examined on all cores; what
+links one run to the next (streams, tree) is in the report.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+
+from anvil.ledger import canonical
+from anvil.ledger.blobs import BlobRef
+from anvil.ledger.chain import StreamHead, follow, head_after
+from anvil.ledger.checks.finding import Code, Finding
+from anvil.ledger.checks.keys import CarriedRange
+from anvil.ledger.commitments import Opening
+from anvil.ledger.envelope import Envelope, Signature, pae
+from anvil.ledger.errors import (
+    ChainBroken,
+    Malformed,
+    MalformedCanonical,
+    MalformedEvent,
+    NotPermitted,
+    SignatureInvalid,
+)
+from anvil.ledger.events import CATALOGUE
+from anvil.ledger.header import ArtifactEntry, Header, UnsupportedVersion
+from anvil.ledger.keyring import Keyring, RevokedKey, UnknownKey
+from anvil.ledger.merkle import leaf_hash
+from anvil.ledger.signing import PublicKey
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """An entry as a source holds it. `columns` is None where the source has none."""
+
+    index: int
+    entry: bytes
+    leaf: bytes
+    columns: tuple[str, str, int, str | None] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """The events of one stream inside a run: the first, and where the stream stands after the last."""
+
+    first_index: int
+    first: Header
+    last_index: int
+    last_at: str
+    head: StreamHead
+
+
+@dataclass(frozen=True, slots=True)
+class Unresolved:
+    """A commitment or digest whose bytes are not at hand; a redaction must say why."""
+
+    index: int
+    leaf: bytes
+    kind: str
+    name: str
+    what: str
+
+
+@dataclass
+class Examined:
+    """The report on one run of entries."""
+
+    start: int
+    leaves: list[bytes] = field(default_factory=list)
+    segments: dict[str, Segment] = field(default_factory=dict)
+    findings: list[Finding] = field(default_factory=list)
+    unresolved: list[Unresolved] = field(default_factory=list)
+    disowned: Counter[str] = field(default_factory=Counter)
+    unknown_types: Counter[str] = field(default_factory=Counter)
+
+
+@dataclass(frozen=True)
+class Context:
+    """What examining needs to know; everything in it can be sent to another process.
+
+    `opening` and `blob` look up bytes beside the log. `opening` is None where a source has no sealed
+    values at all, `blob` where it has no blob store; then nothing of that kind is checked.
+    """
+
+    origin: str
+    keyrings: Mapping[str, Keyring]
+    carried: tuple[CarriedRange, ...]
+    signatures: bool
+    opening: Callable[[str], Opening | None] | None
+    blob: Callable[[str], BlobRef | None] | None
+
+
+def examine(start: int, rows: Iterable[Stored], context: Context) -> Examined:
+    """Check a run of entries that begins at index `start`."""
+    report = Examined(start)
+    for row in rows:
+        report.leaves.append(leaf_hash(row.entry))
+        try:
+            envelope = Envelope.parse(row.entry)
+            header = Header.parse(envelope.header)
+        except UnsupportedVersion as error:
+            report.findings.append(Finding("unsupported-version", str(error), row.index))
+            continue
+        except Malformed as error:
+            report.findings.append(Finding("non-canonical", str(error), row.index))
+            continue
+        _check_stored(row, header, report)
+        _check_signatures(row.index, envelope, header, context, report)
+        _check_stream(row.index, header, report)
+        if header.sealed or header.artifacts:
+            _check_bytes(row.index, header, context, report)
+    return report
+
+
+def _check_stored(row: Stored, header: Header, report: Examined) -> None:
+    """Rule 2."""
+    leaf = report.leaves[-1]
+    if row.leaf != leaf:
+        report.findings.append(
+            Finding(
+                "tampered",
+                "the entry does not have the leaf hash stored for it",
+                row.index,
+                stream=header.stream,
+                expected=row.leaf.hex(),
+                found=leaf.hex(),
+            )
+        )
+    if row.columns is not None:
+        said = (header.event, header.stream, header.stream_seq, header.subject.campaign)
+        if row.columns != said:
+            report.findings.append(
+                Finding(
+                    "column-differs",
+                    "a column says something else than the signed header",
+                    row.index,
+                    stream=header.stream,
+                    expected=repr(said),
+                    found=repr(row.columns),
+                )
+            )
+
+
+def _check_signatures(
+    index: int, envelope: Envelope, header: Header, context: Context, report: Examined
+) -> None:
+    """Rules 3 and 4."""
+    keyring = context.keyrings.get(header.ledger)
+    if keyring is None or not _is_home(header.ledger, index, context):
+        message = f"an event of {header.ledger} has no place here"
+        report.findings.append(Finding("not-permitted", message, index, stream=header.stream))
+        return
+    first = envelope.signatures[0]
+    if first.key_id != header.key:
+        message = f"the first signature is by {first.key_id[:16]}, the header names {header.key[:16]}"
+        report.findings.append(Finding("not-permitted", message, index, stream=header.stream))
+        return
+    try:
+        known = keyring.require(header.key, header.event, index, header.stream_seq)
+        if context.signatures:
+            _verify(envelope, keyring)
+    except NotPermitted as error:
+        report.findings.append(Finding(_refusal(error), str(error), index, stream=header.stream))
+        return
+    except SignatureInvalid as error:
+        report.findings.append(Finding("tampered", str(error), index, stream=header.stream))
+        return
+    if known.disowns(index):
+        report.disowned[header.key] += 1
+    if header.event not in CATALOGUE:
+        report.unknown_types[header.event] += 1
+
+
+def _verify(envelope: Envelope, keyring: Keyring) -> None:
+    message = pae(envelope.header)
+    for signature in envelope.signatures:
+        _key_of(signature, keyring).verify(signature.value, message)
+
+
+def _key_of(signature: Signature, keyring: Keyring) -> PublicKey:
+    known = keyring.keys.get(signature.key_id)
+    if known is None:
+        raise UnknownKey(f"key {signature.key_id[:16]} is not known in {keyring.origin}")
+    return known.public_key
+
+
+def _refusal(error: NotPermitted) -> Code:
+    if isinstance(error, UnknownKey):
+        return "unknown-key"
+    return "signed-after-revocation" if isinstance(error, RevokedKey) else "not-permitted"
+
+
+def _is_home(home: str, index: int, context: Context) -> bool:
+    inside = [r for r in context.carried if r.start <= index < r.stop]
+    return home == (inside[-1].origin if inside else context.origin)
+
+
+def _check_stream(index: int, header: Header, report: Examined) -> None:
+    """Rule 5, inside the run."""
+    segment = report.segments.get(header.stream)
+    if segment is None:
+        report.segments[header.stream] = Segment(index, header, index, header.at, head_after(header))
+        return
+    try:
+        head = follow(segment.head, header)
+    except ChainBroken as error:
+        report.findings.append(Finding("chain-broken", str(error), index, stream=header.stream))
+        head = head_after(header)
+    if header.at < segment.last_at:
+        report.findings.append(stepped_back(index, header.stream, segment.last_at, header.at))
+    report.segments[header.stream] = Segment(segment.first_index, segment.first, index, header.at, head)
+
+
+def stepped_back(index: int, stream: str, before: str, after: str) -> Finding:
+    """Return the note that a signer's clock went backwards."""
+    message = f"the signer's clock went from {before} back to {after}"
+    return Finding("clock-stepped-back", message, index, stream=stream, expected=before, found=after)
+
+
+def _check_bytes(index: int, header: Header, context: Context, report: Examined) -> None:
+    """Rule 6."""
+    if context.opening is not None:
+        for name, commitment in header.sealed.items():
+            _open(index, header, "sealed", name, commitment, context, report)
+    for artifact in header.artifacts:
+        blob = _shown_blob(index, header, artifact, context, report)
+        if blob is not None and context.blob is not None:
+            _check_blob(index, header, artifact.name, blob, context.blob(blob.digest), report)
+
+
+def _open(
+    index: int, header: Header, kind: str, name: str, commitment: str, context: Context, report: Examined
+) -> bytes | None:
+    opening = context.opening(commitment) if context.opening else None
+    if opening is None:
+        report.unresolved.append(Unresolved(index, report.leaves[-1], kind, name, "value"))
+        return None
+    if len(opening.salt) != 32 or opening.commitment() != commitment:
+        message = f"the value kept for {kind} {name!r} does not fit its commitment"
+        report.findings.append(
+            Finding("sealed-altered", message, index, stream=header.stream, expected=commitment)
+        )
+        return None
+    return opening.value
+
+
+def _shown_blob(
+    index: int, header: Header, artifact: ArtifactEntry, context: Context, report: Examined
+) -> BlobRef | None:
+    """Return which bytes an artifact names, or None when that cannot be known here."""
+    if artifact.commitment is None:
+        return BlobRef(str(artifact.digest), int(artifact.size or 0))
+    if context.opening is None:
+        return None
+    value = _open(index, header, "artifact", artifact.name, artifact.commitment, context, report)
+    return None if value is None else _parse_blob(index, header, artifact.name, value, report)
+
+
+def _parse_blob(index: int, header: Header, name: str, value: bytes, report: Examined) -> BlobRef | None:
+    try:
+        members = canonical.decode(value)
+        if type(members) is not dict or members.keys() != {"digest", "size"}:
+            raise MalformedEvent("expected digest and size")
+        return BlobRef(str(members["digest"]), int(members["size"]))
+    except (MalformedCanonical, MalformedEvent, TypeError, ValueError) as error:
+        message = f"what is sealed for artifact {name!r} names no bytes: {error}"
+        report.findings.append(Finding("sealed-altered", message, index, stream=header.stream))
+        return None
+
+
+def _check_blob(
+    index: int, header: Header, name: str, expected: BlobRef, found: BlobRef | None, report: Examined
+) -> None:
+    if found is None:
+        report.unresolved.append(Unresolved(index, report.leaves[-1], "artifact", name, "bytes"))
+    elif found != expected:
+        message = f"the bytes of artifact {name!r} are not those that were recorded"
+        report.findings.append(
+            Finding(
+                "artifact-altered",
+                message,
+                index,
+                stream=header.stream,
+                expected=f"{expected.digest}, {expected.size} bytes",
+                found=f"{found.digest}, {found.size} bytes",
+            )
+        )

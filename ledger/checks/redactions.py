@@ -1,0 +1,98 @@
+"""What is gone, and what says why.
+
+1. A sealed value or an artifact that is not at hand must have been redacted by an event that names
+   it. If so it is a note; if not, it is missing.
+2. A correction names an event of this log, and a field or artifact that the event has.
+3. A disclosure opens the commitment that it names.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Protocol
+
+from anvil.ledger import canonical
+from anvil.ledger.checks.entries import Unresolved
+from anvil.ledger.checks.finding import Finding
+from anvil.ledger.checks.keys import Correction
+from anvil.ledger.commitments import commitment
+from anvil.ledger.envelope import Envelope
+from anvil.ledger.errors import Malformed
+from anvil.ledger.events import ArtifactDisclosed, ArtifactRedacted, SealedRedacted
+from anvil.ledger.header import Header
+
+
+class Entries(Protocol):
+    """Looks up entries."""
+
+    def index_of(self, leaf: bytes) -> int | None:
+        """Return the index of an entry by its leaf hash."""
+
+    def entry(self, index: int) -> bytes | None:
+        """Return an entry."""
+
+
+def check_unresolved(unresolved: Iterable[Unresolved], redacted: set[tuple[str, str, str]]) -> list[Finding]:
+    """Rule 1: return a finding for each thing that is gone without a redaction."""
+    findings = []
+    for item in unresolved:
+        if (item.leaf.hex(), item.kind, item.name) in redacted:
+            continue
+        code = "artifact-missing" if item.kind == "artifact" else "sealed-missing"
+        message = f"the {item.what} of {item.kind} {item.name!r} is gone, and no redaction says so"
+        findings.append(Finding(code, message, item.index))  # type: ignore[arg-type]
+    return findings
+
+
+def check_corrections(corrections: Sequence[tuple[int, Correction]], entries: Entries) -> list[Finding]:
+    """Rules 2 and 3, and one note that counts what was redacted."""
+    findings = []
+    counts: Counter[str] = Counter()
+    for index, event in corrections:
+        target = _target(event, entries)
+        problem = _problem(index, event, target)
+        if problem is not None:
+            findings.append(problem)
+        elif isinstance(event, SealedRedacted | ArtifactRedacted):
+            counts["redacted"] += 1
+    if counts["redacted"]:
+        findings.append(Finding("redacted", f"{counts['redacted']} sealed values or artifacts were redacted"))
+    return findings
+
+
+def _target(event: Correction, entries: Entries) -> tuple[int, Header] | None:
+    index = entries.index_of(bytes.fromhex(event.target))
+    entry = None if index is None else entries.entry(index)
+    if index is None or entry is None:
+        return None
+    try:
+        return index, Header.parse(Envelope.parse(entry).header)
+    except Malformed:
+        return None
+
+
+def _problem(index: int, event: Correction, target: tuple[int, Header] | None) -> Finding | None:
+    if target is None or target[0] >= index:
+        return Finding(
+            "dangling-reference", f"{event.type} names {event.target[:16]}, which is not before it", index
+        )
+    header = target[1]
+    artifacts = {artifact.name: artifact for artifact in header.artifacts}
+    if isinstance(event, SealedRedacted) and event.field not in header.sealed:
+        return Finding(
+            "dangling-reference", f"{event.type} names field {event.field!r}, which is not there", index
+        )
+    if isinstance(event, ArtifactRedacted | ArtifactDisclosed) and event.artifact not in artifacts:
+        return Finding(
+            "dangling-reference", f"{event.type} names artifact {event.artifact!r}, which is not there", index
+        )
+    if isinstance(event, ArtifactDisclosed):
+        opened = commitment(
+            bytes.fromhex(event.salt), canonical.encode({"digest": event.digest, "size": event.size})
+        ).hex()
+        stated = artifacts[event.artifact].commitment
+        if opened != stated:
+            message = f"the disclosure of {event.artifact!r} does not open its commitment"
+            return Finding("sealed-altered", message, index, expected=stated, found=opened)
+    return None

@@ -1,0 +1,288 @@
+"""Where verification reads from: a ledger's database, or files that were exported from one.
+
+Both answer the same questions; neither is believed. A `Source` can be opened again in another
+process from its `Location`, so that runs of entries can be examined on all cores.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from anvil.ledger.blobs import BlobRef, BlobStore
+from anvil.ledger.checkpoint import Checkpoint
+from anvil.ledger.checks.entries import Stored
+from anvil.ledger.checks.finding import Finding
+from anvil.ledger.checks.keys import CONTROL_TYPES
+from anvil.ledger.commitments import Opening
+from anvil.ledger.envelope import Envelope
+from anvil.ledger.errors import Malformed, MalformedTile, NotALedger
+from anvil.ledger.header import Header
+from anvil.ledger.note import SignedNote
+from anvil.ledger.places import LedgerPlace
+from anvil.ledger.store import Store
+from anvil.ledger.tiledtree import TILE_HEIGHT, TILE_WIDTH, Subtree
+from anvil.ledger.tiles import decode_bundle, decode_tile, entries_path, layout, tile_path
+
+OPENINGS_FILE = "openings.ndjson"
+
+
+class Source(Protocol):
+    """What verification asks of the place that it reads from."""
+
+    origin: str
+    size: int
+
+    def rows(self, start: int, stop: int) -> Iterator[Stored]:
+        """Yield the entries of the half-open range, in order."""
+
+    def control(self, start: int) -> Iterable[tuple[int, bytes]]:
+        """Yield (index, entry) of the events that must be read first."""
+
+    def checkpoints(self, start: int) -> list[tuple[int, bytes]]:
+        """Return the signed checkpoints from size `start` on, as (size, note)."""
+
+    def subtrees(self, start: int) -> Iterator[Subtree]:
+        """Yield the stored roots of complete subtrees that end after index `start`."""
+
+    def index_of(self, leaf: bytes) -> int | None:
+        """Return the index of an entry by its leaf hash; None when it is not here."""
+
+    def entry(self, index: int) -> bytes | None:
+        """Return one entry."""
+
+    def seen_before(self, stream: str, index: int) -> bool:
+        """Say whether a stream has entries before `index`."""
+
+    def opening(self, commitment: str) -> Opening | None:
+        """Return salt and value of a commitment."""
+
+    def blob(self, digest: str) -> BlobRef | None:
+        """Return the digest and size that a blob really has."""
+
+    def structure(self) -> list[Finding]:
+        """Return what is wrong with the container itself."""
+
+    @property
+    def has_openings(self) -> bool:
+        """Whether sealed values are here at all."""
+
+    @property
+    def has_blobs(self) -> bool:
+        """Whether artifacts are here at all."""
+
+    def close(self) -> None:
+        """Let go of files."""
+
+
+@dataclass(frozen=True)
+class DatabaseLocation:
+    """A ledger directory."""
+
+    directory: Path
+
+    def open(self) -> Source:
+        """Open it for reading.
+
+        Raises:
+            NotALedger: there is none.
+        """
+        return DatabaseSource(self.directory)
+
+
+@dataclass(frozen=True)
+class TilesLocation:
+    """A directory of C2SP tiles, and beside it perhaps sealed values and blobs."""
+
+    directory: Path
+    blobs: Path | None = None
+
+    def open(self) -> Source:
+        """Open it for reading.
+
+        Raises:
+            NotALedger: there is no checkpoint in it.
+        """
+        return TilesSource(self.directory, self.blobs)
+
+
+Location = DatabaseLocation | TilesLocation
+
+
+class DatabaseSource:
+    """A ledger's own database, opened for reading. What is appended meanwhile is not looked at."""
+
+    has_openings = True
+    has_blobs = True
+
+    def __init__(self, directory: Path) -> None:
+        place = LedgerPlace(directory)
+        self._place = place
+        self._store = Store.open_readonly(place.database)
+        self._blobs = BlobStore(place.blobs)
+        self.origin = self._store.origin()
+        self.size = self._store.size()
+
+    def rows(self, start: int, stop: int) -> Iterator[Stored]:
+        """Yield the entries of the half-open range, in order."""
+        for index, leaf, entry, *columns in self._store.rows(start, stop):
+            yield Stored(index, entry, leaf, tuple(columns))  # type: ignore[arg-type]  # the row's last four
+
+    def control(self, start: int) -> Iterable[tuple[int, bytes]]:
+        """Return (index, entry) of the events that must be read first."""
+        return [(row.entry_index, row.entry) for row in self._store.of_types(CONTROL_TYPES, start)]
+
+    def checkpoints(self, start: int) -> list[tuple[int, bytes]]:
+        """Return the signed checkpoints from size `start` on."""
+        return self._store.checkpoints(start)
+
+    def subtrees(self, start: int) -> Iterator[Subtree]:
+        """Yield the stored roots of complete subtrees that end after index `start`."""
+        for level, position, root in self._store.nodes():
+            if position >= start >> level:
+                yield level, position, root
+
+    def index_of(self, leaf: bytes) -> int | None:
+        """Return the index of an entry by its leaf hash."""
+        return self._store.index_of(leaf)
+
+    def entry(self, index: int) -> bytes | None:
+        """Return one entry."""
+        return self._store.entry(index)
+
+    def seen_before(self, stream: str, index: int) -> bool:
+        """Say whether a stream has entries before `index`."""
+        return index > 0 and self._store.has_stream(stream, index)
+
+    def opening(self, commitment: str) -> Opening | None:
+        """Return salt and value of a commitment."""
+        return self._store.opening(commitment)
+
+    def blob(self, digest: str) -> BlobRef | None:
+        """Return the digest and size that a blob really has."""
+        return self._blobs.measure(digest)
+
+    def structure(self) -> list[Finding]:
+        """Return what is wrong with the schema, the file, and the public key beside it."""
+        found = [Finding("schema-altered", text) for text in self._store.schema_differences()]
+        found += [Finding("store-damaged", text) for text in self._store.damage()]
+        return found
+
+    def close(self) -> None:
+        """Close the database."""
+        self._store.close()
+
+
+class TilesSource:
+    """Exported files: checkpoint, tiles, entry bundles; with `--audit` also openings and blobs."""
+
+    def __init__(self, directory: Path, blobs: Path | None) -> None:
+        self._directory = directory
+        self._note = self._read("checkpoint", NotALedger)
+        state = Checkpoint.parse_body(SignedNote.parse(self._note).text)
+        self.origin, self.size = state.origin, state.size
+        exported = directory / "blobs"
+        place = blobs or (exported if exported.is_dir() else None)
+        self._blobs = None if place is None else BlobStore(place)
+        self._openings = self._read_openings()
+        self._indices: dict[bytes, int] | None = None
+
+    @property
+    def has_openings(self) -> bool:
+        """Whether sealed values were exported."""
+        return self._openings is not None
+
+    @property
+    def has_blobs(self) -> bool:
+        """Whether there is a blob store to look into."""
+        return self._blobs is not None
+
+    def rows(self, start: int, stop: int) -> Iterator[Stored]:
+        """Yield the entries of the half-open range, in order."""
+        for tile in range(start // TILE_WIDTH, -(-stop // TILE_WIDTH)):
+            width = min(TILE_WIDTH, self.size - tile * TILE_WIDTH)
+            leaves = decode_tile(self._read(tile_path(0, tile, width)), width)
+            entries = decode_bundle(self._read(entries_path(tile, width)), width)
+            for offset, (leaf, entry) in enumerate(zip(leaves, entries, strict=True)):
+                index = tile * TILE_WIDTH + offset
+                if start <= index < stop:
+                    yield Stored(index, entry, leaf, None)
+
+    def control(self, start: int) -> Iterable[tuple[int, bytes]]:
+        """Yield (index, entry) of the events that must be read first; reads every entry to find them."""
+        for row in self.rows(start, self.size):
+            try:
+                event = Header.parse(Envelope.parse(row.entry).header).event
+            except Malformed:
+                continue  # the same entry is a finding when it is examined
+            if event in CONTROL_TYPES:
+                yield row.index, row.entry
+
+    def checkpoints(self, start: int) -> list[tuple[int, bytes]]:
+        """Return the one checkpoint."""
+        return [(self.size, self._note)] if self.size >= start else []
+
+    def subtrees(self, start: int) -> Iterator[Subtree]:
+        """Yield the roots in the tiles above the lowest level."""
+        for level, tile, width in layout(self.size):
+            if level:
+                hashes = decode_tile(self._read(tile_path(level, tile, width)), width)
+                for offset, root in enumerate(hashes):
+                    position = tile * TILE_WIDTH + offset
+                    if position >= start >> (level * TILE_HEIGHT):
+                        yield level * TILE_HEIGHT, position, root
+
+    def index_of(self, leaf: bytes) -> int | None:
+        """Return the index of an entry by its leaf hash."""
+        if self._indices is None:
+            self._indices = {row.leaf: row.index for row in self.rows(0, self.size)}
+        return self._indices.get(leaf)
+
+    def entry(self, index: int) -> bytes | None:
+        """Return one entry."""
+        return next((row.entry for row in self.rows(index, min(index + 1, self.size))), None)
+
+    def seen_before(self, stream: str, index: int) -> bool:
+        """Say whether a stream has entries before `index`."""
+        return any(
+            Header.parse(Envelope.parse(row.entry).header).stream == stream for row in self.rows(0, index)
+        )
+
+    def opening(self, commitment: str) -> Opening | None:
+        """Return salt and value of a commitment."""
+        return (self._openings or {}).get(commitment)
+
+    def blob(self, digest: str) -> BlobRef | None:
+        """Return the digest and size that a blob really has."""
+        return None if self._blobs is None else self._blobs.measure(digest)
+
+    def structure(self) -> list[Finding]:
+        """Return nothing: every file is checked when it is read."""
+        return []
+
+    def close(self) -> None:
+        """Do nothing: no file stays open."""
+
+    def _read(self, name: str, missing: type[NotALedger] | type[MalformedTile] = MalformedTile) -> bytes:
+        try:
+            return (self._directory / name).read_bytes()
+        except OSError as error:
+            raise missing(f"{self._directory / name} cannot be read: {error.strerror}") from error
+
+    def _read_openings(self) -> dict[str, Opening] | None:
+        path = self._directory / OPENINGS_FILE
+        if not path.exists():
+            return None
+        openings = {}
+        for number, line in enumerate(self._read(OPENINGS_FILE).splitlines(), 1):
+            try:
+                row = json.loads(line)
+                openings[str(row["commitment"])] = Opening(
+                    bytes.fromhex(row["salt"]), bytes.fromhex(row["value"])
+                )
+            except (ValueError, TypeError, KeyError) as error:
+                raise MalformedTile(f"{path}, line {number}: not an opening: {error}") from error
+        return openings

@@ -1,0 +1,348 @@
+"""Verification: read everything, believe nothing, say exactly what was found.
+
+The rules, in the order in which they are checked:
+
+1. The container is as it was made: schema, triggers, file (`sources`).
+2. The ledger is the one asked for: its origin and ledger key (`--key`, ``log.vkey``, the anchor).
+3. Control events give keyrings, redactions and ends of streams (`checks.keys`).
+4. Each entry by itself: spelling, hash, columns, signatures, permission (`checks.entries`).
+5. Streams across runs of entries (`checks.streams`).
+6. Roots: every checkpoint, the anchor, and what else was given to compare with (`checks.tree`).
+7. What is not at hand must have been redacted (`checks.redactions`).
+8. How far the log had come is known only from outside: an anchor, a verifier's own earlier state,
+   or a checkpoint that was kept. Without one the verdict is *unanchored*.
+
+Rules 4 and 6 cover stored bytes; nothing that is hashed or verified was encoded anew.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ProcessPoolExecutor
+from dataclasses import dataclass, field
+from itertools import islice
+from multiprocessing import get_context
+
+from anvil.ledger.anchor import Anchored
+from anvil.ledger.checkpoint import Checkpoint, open_checkpoint
+from anvil.ledger.checks.entries import Context, Examined, examine
+from anvil.ledger.checks.finding import Finding, worst
+from anvil.ledger.checks.keys import CarriedRange, Control, read_control
+from anvil.ledger.checks.redactions import check_corrections, check_unresolved
+from anvil.ledger.checks.streams import StreamCheck
+from anvil.ledger.checks.tree import StatedRoot, TreeCheck
+from anvil.ledger.errors import LedgerError, Malformed, SignatureInvalid, StoreDamaged
+from anvil.ledger.keyring import Keyring
+from anvil.ledger.note import VerifierKey
+from anvil.ledger.sources import Location, Source
+from anvil.ledger.tiledtree import TiledTree
+from anvil.ledger.verifierstate import VerifierState
+
+RUN = 1024
+_IN_PROCESS_UP_TO = 4096  # starting processes costs more than they save below this
+_EXIT_CODES = {"fatal": 4, "failure": 1, "unanchored": 3, "note": 0}
+
+Progress = Callable[[int, int], None]
+"""Called with how many entries were read and how many there are."""
+
+
+@dataclass(frozen=True)
+class Expectations:
+    """What is known from outside the ledger.
+
+    `keys` are verifier keys that the ledger must have. `anchored` is the anchor on this machine,
+    `state` an earlier state of the same verifier, `pinned` a checkpoint that was kept.
+    """
+
+    keys: tuple[VerifierKey, ...] = ()
+    anchored: Anchored | None = None
+    state: VerifierState | None = None
+    pinned: bytes | None = None
+
+
+@dataclass
+class Report:
+    """The outcome of a verification."""
+
+    origin: str
+    size: int
+    begin: int
+    root: bytes = b""
+    findings: list[Finding] = field(default_factory=list)
+    anchored_by: list[str] = field(default_factory=list)
+    verifier_keys: tuple[VerifierKey, ...] = ()
+    checkpoint: Checkpoint | None = None
+    signatures: bool = True
+    state: VerifierState | None = None
+
+    @property
+    def exit_code(self) -> int:
+        """0 verified, 1 findings, 3 unanchored, 4 rolled back or split view."""
+        return _EXIT_CODES[worst(self.findings)]
+
+
+def verify(
+    location: Location,
+    expectations: Expectations,
+    *,
+    signatures: bool = True,
+    workers: int | None = None,
+    progress: Progress = lambda _done, _all: None,
+) -> Report:
+    """Check a ledger against itself and against what is known from outside.
+
+    `signatures=False` leaves out the signatures of events, and says so. `workers` is how many
+    processes examine entries; by default one for each core.
+
+    Raises:
+        NotALedger: there is nothing to check.
+    """
+    source = location.open()
+    try:
+        state = expectations.state
+        report = Report(source.origin, source.size, state.tree.size if state else 0, signatures=signatures)
+        try:
+            _Verification(source, location, expectations, report, progress).run(
+                workers or os.cpu_count() or 1
+            )
+        except StoreDamaged as error:
+            report.findings.append(Finding("store-damaged", str(error)))
+        except Malformed as error:
+            report.findings.append(Finding("non-canonical", str(error)))
+        return report
+    finally:
+        source.close()
+
+
+class _Verification:
+    """One verification under way."""
+
+    def __init__(
+        self,
+        source: Source,
+        location: Location,
+        expectations: Expectations,
+        report: Report,
+        progress: Progress,
+    ) -> None:
+        self._source = source
+        self._location = location
+        self._expected = expectations
+        self._report = report
+        self._progress = progress
+        self._found = report.findings
+
+    def run(self, workers: int) -> None:
+        """Go through the rules."""
+        source, report = self._source, self._report
+        self._found += source.structure()
+        if not report.signatures:
+            self._found.append(Finding("not-checked", "signatures of events (--structure)"))
+        self._require_identity()
+        state = self._expected.state
+        if state is not None and state.tree.size > source.size:
+            self._found.append(_rolled_back("an earlier verification", state.tree.size, source.size))
+            return
+        control = read_control(
+            source.origin, source.control(report.begin), state.control() if state else None
+        )
+        self._found += control.findings
+        tree = TreeCheck(self._stated_roots(control), control.carried, state.tree if state else TiledTree())
+        streams = StreamCheck(
+            lambda stream: source.seen_before(stream, report.begin), state.open_heads() if state else {}
+        )
+        self._read_entries(control, tree, streams, workers)
+        self._finish(control, tree, streams)
+
+    def _require_identity(self) -> None:
+        """Rule 2, as far as names go; `_stated_roots` checks the keys."""
+        for key in self._expected.keys:
+            if key.name != self._source.origin:
+                message = f"asked for {key.name}, this is {self._source.origin}"
+                self._found.append(
+                    Finding("other-ledger", message, expected=key.name, found=self._source.origin)
+                )
+
+    def _stated_roots(self, control: Control) -> list[StatedRoot]:
+        """Rules 2, 6 and 8: who says what the root is at which size."""
+        source, report = self._source, self._report
+        keyring = control.keyrings.get(source.origin, Keyring(source.origin))
+        report.verifier_keys = tuple(
+            VerifierKey(source.origin, k.public_key) for k in keyring.keys.values() if k.role == "ledger"
+        )
+        for key in self._expected.keys:
+            if key.name == source.origin and key not in report.verifier_keys:
+                self._found.append(
+                    Finding("other-ledger", f"{key} is not a ledger key of this ledger", 0, expected=str(key))
+                )
+        stated = []
+        for size, note in source.checkpoints(report.begin):
+            checkpoint = self._open(size, note, keyring)
+            if checkpoint is not None:
+                stated.append(StatedRoot(size, checkpoint.root, "a stored checkpoint", "tampered"))
+                report.checkpoint = checkpoint
+        if report.checkpoint is None and not report.begin:
+            self._found.append(
+                Finding("not-checked", "no checkpoint is stored; nothing signed covers the whole log")
+            )
+        return stated + self._outside_roots()
+
+    def _open(self, size: int, note: bytes, keyring: Keyring) -> Checkpoint | None:
+        """Return a stored checkpoint when a ledger key that counts at its size signed it."""
+        good = [
+            VerifierKey(keyring.origin, k.public_key)
+            for k in keyring.keys.values()
+            if k.role == "ledger" and (k.last_good is None or size <= k.last_good)
+        ]
+        try:
+            checkpoint = open_checkpoint(note, good)
+            if checkpoint.size != size or checkpoint.origin != keyring.origin:
+                raise SignatureInvalid(f"it is for {checkpoint.size} entries of {checkpoint.origin}")
+        except (Malformed, SignatureInvalid) as error:
+            self._found.append(
+                Finding("checkpoint-invalid", f"checkpoint at {size}: {error}", size - 1 if size else 0)
+            )
+            return None
+        if size > self._source.size:
+            self._found.append(_rolled_back("a stored checkpoint", size, self._source.size))
+            return None
+        return checkpoint
+
+    def _outside_roots(self) -> list[StatedRoot]:
+        """Rule 8."""
+        expected, report = self._expected, self._report
+        known: list[tuple[str, Checkpoint]] = []
+        if expected.anchored is not None:
+            known.append(("the anchor", expected.anchored.checkpoint))
+        if expected.pinned is not None:
+            known.append(("the checkpoint given", self._open_pinned(expected.pinned)))
+        if expected.state is not None:
+            report.anchored_by.append("an earlier verification")
+        stated = []
+        for by, checkpoint in known:
+            if checkpoint.origin != report.origin:
+                self._found.append(
+                    Finding("other-ledger", f"{by} is for {checkpoint.origin}, this is {report.origin}")
+                )
+                continue
+            report.anchored_by.append(by)
+            if checkpoint.size > report.size:
+                self._found.append(_rolled_back(by, checkpoint.size, report.size))
+            else:
+                stated.append(StatedRoot(checkpoint.size, checkpoint.root, by, "split-view"))
+        if not report.anchored_by:
+            self._found.append(
+                Finding(
+                    "unanchored",
+                    f"consistent up to {report.size} entries; whether there were more is not known here",
+                )
+            )
+        return stated
+
+    def _open_pinned(self, note: bytes) -> Checkpoint:
+        return open_checkpoint(note, self._expected.keys or self._report.verifier_keys)
+
+    def _read_entries(self, control: Control, tree: TreeCheck, streams: StreamCheck, workers: int) -> None:
+        """Rules 4, 5 and 6 over all entries."""
+        report = self._report
+        redacted = control.redactions()
+        job = _Job(self._location, control.keyrings, tuple(control.carried), report.signatures)
+        done = report.begin
+        disowned, unknown = 0, {}  # type: ignore[var-annotated]
+        for examined in _examine_all(self._source, job, report.begin, report.size, workers):
+            stop = examined.start + len(examined.leaves)
+            self._found += examined.findings
+            tree.extend(examined.leaves)
+            streams.take(examined, [(i, e) for i, e in control.abandoned if examined.start <= i < stop])
+            self._found += check_unresolved(examined.unresolved, redacted)
+            disowned += examined.disowned.total()
+            for name, count in examined.unknown_types.items():
+                unknown[name] = unknown.get(name, 0) + count
+            done = stop
+            self._progress(done, report.size)
+        if disowned:
+            self._found.append(Finding("disowned", f"{disowned} events are disowned by a revocation"))
+        for name, count in sorted(unknown.items()):
+            self._found.append(Finding("unknown-type", f"{count} events of type {name}"))
+
+    def _finish(self, control: Control, tree: TreeCheck, streams: StreamCheck) -> None:
+        report = self._report
+        tree.finish(self._source.subtrees(report.begin))
+        report.root = tree.tree.root()
+        self._found += tree.findings
+        self._found += streams.findings
+        self._found += check_corrections(control.corrections, self._source)
+        open_streams = len(streams.heads)
+        if open_streams:
+            names = ", ".join(sorted(streams.heads)[:3]) + (", …" if open_streams > 3 else "")
+            self._found.append(Finding("stream-open", f"{open_streams} streams are open: {names}"))
+        for name, has in (
+            ("sealed values", self._source.has_openings),
+            ("artifacts", self._source.has_blobs),
+        ):
+            if not has:
+                self._found.append(Finding("not-checked", f"{name} are not among these files"))
+        if worst(self._found) in ("note", "unanchored") and report.signatures:
+            report.state = VerifierState.of(report.origin, tree.tree, control, streams.heads)
+
+
+@dataclass(frozen=True)
+class _Job:
+    """What a process needs to examine runs of entries."""
+
+    location: Location
+    keyrings: dict[str, Keyring]
+    carried: tuple[CarriedRange, ...]
+    signatures: bool
+
+    def context(self, source: Source) -> Context:
+        return Context(
+            source.origin,
+            self.keyrings,
+            self.carried,
+            self.signatures,
+            source.opening if source.has_openings else None,
+            source.blob if source.has_blobs else None,
+        )
+
+
+def _examine_all(source: Source, job: _Job, begin: int, size: int, workers: int) -> Iterator[Examined]:
+    """Yield the reports on all runs in order; a few runs at a time are in memory."""
+    starts = range(begin, size, RUN)
+    if workers == 1 or size - begin <= _IN_PROCESS_UP_TO:
+        context = job.context(source)
+        for start in starts:
+            yield examine(start, source.rows(start, min(start + RUN, size)), context)
+        return
+    with ProcessPoolExecutor(workers, get_context("forkserver"), _begin_work, (job,)) as pool:
+        ahead = iter(starts)
+        waiting: list[Future[Examined]] = [
+            pool.submit(_work, start, min(start + RUN, size)) for start in islice(ahead, workers * 3)
+        ]
+        while waiting:
+            yield waiting.pop(0).result()
+            waiting += [pool.submit(_work, start, min(start + RUN, size)) for start in islice(ahead, 1)]
+
+
+_source: Source | None = None
+_context: Context | None = None
+
+
+def _begin_work(job: _Job) -> None:
+    global _source, _context  # noqa: PLW0603  # a worker process has one job for its whole life
+    _source = job.location.open()
+    _context = job.context(_source)
+
+
+def _work(start: int, stop: int) -> Examined:
+    if _source is None or _context is None:
+        raise LedgerError("a verification process was not started properly")
+    return examine(start, _source.rows(start, stop), _context)
+
+
+def _rolled_back(by: str, signed: int, held: int) -> Finding:
+    message = f"{by} knows of {signed} entries, there are {held}"
+    return Finding(
+        "rolled-back", message, held, signed, expected=f"{signed} entries", found=f"{held} entries"
+    )
