@@ -95,6 +95,11 @@ class BlobStore:
             raise LedgerError(f"blob {digest} cannot be read: {error.strerror}") from error
         return BlobRef(f"sha256:{hasher.hexdigest()}", size)
 
+    def digests(self) -> Iterator[str]:
+        """Yield the digest of every blob, by its name; the bytes are not read."""
+        for path in sorted((self.directory / "sha256").glob("[0-9a-f][0-9a-f]/*")):
+            yield f"sha256:{path.parent.name}{path.name}"
+
     def delete(self, digest: str) -> None:
         """Remove a blob and flush its directory. A blob that is not there is no error.
 

@@ -19,16 +19,16 @@ from anvil.ledger.anchor import Anchor
 from anvil.ledger.clock import Clock, system_clock
 from anvil.ledger.drafts import Draft
 from anvil.ledger.errors import LedgerError
-from anvil.ledger.events import InitialKey, LedgerCreated, Predecessor, build
+from anvil.ledger.events import InitialKey, LedgerCreated, Predecessor, StreamAbandoned, build
 from anvil.ledger.files import make_private_directory, write_whole
 from anvil.ledger.keystore import KeyStore, Passphrase, passphrase_from_environment
 from anvil.ledger.note import VerifierKey
 from anvil.ledger.places import LedgerPlace, by_origin, keys_directory, state_directory
 from anvil.ledger.public import Role
 from anvil.ledger.recording import Ledger
-from anvil.ledger.signing import PrivateKey
+from anvil.ledger.signing import PrivateKey, Signer
 from anvil.ledger.store import Store
-from anvil.ledger.streams import record_first, software_version
+from anvil.ledger.streams import Stream, closing, software_version
 
 FIRST_ROLES: tuple[Role, ...] = ("ledger", "root", "operator", "collector")
 
@@ -43,6 +43,19 @@ class Created:
     key_files: dict[Role, Path]
 
 
+@dataclass(frozen=True)
+class Continuation:
+    """What a new ledger takes over from a predecessor.
+
+    `carry` adds the predecessor's entries right after the first event; `ends` are for the streams that
+    it left open.
+    """
+
+    predecessor: Predecessor
+    carry: Callable[[Ledger], None]
+    ends: tuple[StreamAbandoned, ...]
+
+
 def unique_origin(name: str) -> str:
     """Return `name` with eight random hex digits (rule 1)."""
     return f"{name}-{secrets.token_hex(4)}"
@@ -55,12 +68,11 @@ def create_ledger(
     encrypt: bool = False,
     passphrase: Passphrase = passphrase_from_environment,
     clock: Clock = system_clock,
-    predecessor: Predecessor | None = None,
-    carry: Callable[[Ledger], None] | None = None,
+    continuing: Continuation | None = None,
 ) -> Created:
     """Make a ledger in `directory`, which must not exist or be empty.
 
-    `predecessor` and `carry` are for a restore: `carry` adds the entries that come right after the first event.
+    `continuing` is what a restore carries over.
 
     Raises:
         LedgerError: the directory is in use or cannot be written.
@@ -79,7 +91,7 @@ def create_ledger(
         {
             "origin": origin,
             "keys": [InitialKey(role=role, public_key=key.public_key.raw.hex()) for role, key in pairs],
-            "predecessor": predecessor,
+            "predecessor": None if continuing is None else continuing.predecessor,
             "software": software_version(),
         },
     )
@@ -93,8 +105,8 @@ def create_ledger(
         with Ledger(
             place, Store.create(place.database, origin), keystore, Anchor(state_directory(), origin), clock
         ) as new:
-            record_first(
-                new, dict(pairs)["root"], Draft(first, cosigners=tuple(key for _, key in pairs)), carry
+            _record_first(
+                new, dict(pairs)["root"], Draft(first, cosigners=tuple(k for _, k in pairs)), continuing
             )
         make_private_directory(place.blobs)
         write_whole(place.verifier_key, f"{verifier_key}\n".encode())
@@ -105,3 +117,13 @@ def create_ledger(
         if staging.exists():
             shutil.rmtree(staging, ignore_errors=True)
     return Created(LedgerPlace(directory), origin, verifier_key, files)
+
+
+def _record_first(ledger: Ledger, signer: Signer, first: Draft, continuing: Continuation | None) -> None:
+    stream = Stream(ledger, signer)
+    if continuing is None:
+        stream.append([first, Draft(closing())])
+        return
+    stream.append([first])
+    continuing.carry(ledger)
+    stream.append([*(Draft(end) for end in continuing.ends), Draft(closing())])

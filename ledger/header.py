@@ -69,6 +69,11 @@ class Subject:
         for name, label in self.members().items():
             _require(_LABEL, label, f"subject.{name}")
 
+    @staticmethod
+    def is_label(text: str) -> bool:
+        """Say whether `text` can be a part of a subject."""
+        return _LABEL.fullmatch(text) is not None
+
     def members(self) -> dict[str, str]:
         """Return the parts that are present, as they stand in a header."""
         parts = {"campaign": self.campaign, "candidate": self.candidate, "attempt": self.attempt}

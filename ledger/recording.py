@@ -14,7 +14,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -154,11 +154,8 @@ class Ledger:
 
     # -- appending -------------------------------------------------------------------------------
 
-    def append(self, prepared: Sequence[Prepared], check: Callable[[], None] | None = None) -> list[Recorded]:
+    def append(self, prepared: Sequence[Prepared]) -> list[Recorded]:
         """Add signed events at the end of the log, all or none (rule 2).
-
-        `check` runs under the write lock, after catching up and before anything is added; what it
-        raises refuses the append.
 
         Raises:
             ChainBroken: one does not follow its stream.
@@ -166,15 +163,13 @@ class Ledger:
             BlobMissing: an artifact is not in the blob store.
             LedgerBusy: another process held the lock too long.
         """
-        self._require_blobs(prepared)
         with self._lock:
             self._raise_publishing_error()
             tail = self._tail
             self._tail = None  # rebuilt from the store if anything below fails
             with self.store.transaction():
                 tail = self._catch_up(tail)
-                if check is not None:
-                    check()
+                self._require_blobs(prepared)  # under the lock: a redaction deletes under it too
                 start = tail.tree.size
                 for offset, item in enumerate(prepared):
                     tail.admit(item, start + offset)

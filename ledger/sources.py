@@ -80,9 +80,15 @@ class Source(Protocol):
 
 @dataclass(frozen=True)
 class DatabaseLocation:
-    """A ledger directory."""
+    """A ledger's database file and its blob store; `blobs` is None where artifacts are not at hand."""
 
-    directory: Path
+    database: Path
+    blobs: Path | None
+
+    @classmethod
+    def of(cls, place: LedgerPlace) -> DatabaseLocation:
+        """Return the location of a whole ledger directory."""
+        return cls(place.database, place.blobs)
 
     def open(self) -> Source:
         """Open it for reading.
@@ -90,7 +96,7 @@ class DatabaseLocation:
         Raises:
             NotALedger: there is none.
         """
-        return DatabaseSource(self.directory)
+        return DatabaseSource(self.database, self.blobs)
 
 
 @dataclass(frozen=True)
@@ -116,13 +122,11 @@ class DatabaseSource:
     """A ledger's own database, opened for reading. What is appended meanwhile is not looked at."""
 
     has_openings = True
-    has_blobs = True
 
-    def __init__(self, directory: Path) -> None:
-        place = LedgerPlace(directory)
-        self._place = place
-        self._store = Store.open_readonly(place.database)
-        self._blobs = BlobStore(place.blobs)
+    def __init__(self, database: Path, blobs: Path | None) -> None:
+        self._store = Store.open_readonly(database)
+        self._blobs = None if blobs is None else BlobStore(blobs)
+        self.has_blobs = blobs is not None
         self.origin = self._store.origin()
         self.size = self._store.size()
 
@@ -163,10 +167,10 @@ class DatabaseSource:
 
     def blob(self, digest: str) -> BlobRef | None:
         """Return the digest and size that a blob really has."""
-        return self._blobs.measure(digest)
+        return None if self._blobs is None else self._blobs.measure(digest)
 
     def structure(self) -> list[Finding]:
-        """Return what is wrong with the schema, the file, and the public key beside it."""
+        """Return what is wrong with the schema and the file."""
         found = [Finding("schema-altered", text) for text in self._store.schema_differences()]
         found += [Finding("store-damaged", text) for text in self._store.damage()]
         return found

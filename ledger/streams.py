@@ -7,7 +7,7 @@ with the reason. Only a killed process leaves one open, and another stream then 
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from importlib.metadata import version
 from types import TracebackType
 from typing import Self
@@ -64,7 +64,7 @@ class Stream:
     def close(self, reason: str | None = None) -> None:
         """End the stream: completed, or aborted when a reason is given. Nothing happens if it has ended."""
         if self.is_open:
-            self.append([Draft(_closing(reason))])
+            self.append([Draft(closing(reason))])
 
     def __enter__(self) -> Self:
         return self
@@ -106,32 +106,17 @@ def record(
 ) -> list[Recorded]:
     """Record a whole stream at once: opened, `drafts`, closed, in one transaction. Return where the drafts lie."""
     stream = Stream(ledger, signer)
-    whole = [Draft(_opening(purpose, synthetic)), *drafts, Draft(_closing(None))]
+    whole = [Draft(_opening(purpose, synthetic)), *drafts, Draft(closing())]
     return stream.append(whole)[1:-1]
 
 
-def record_first(
-    ledger: Ledger, signer: Signer, created: Draft, carry: Callable[[Ledger], None] | None = None
-) -> None:
-    """Record the first stream of a new ledger, which `created` opens.
-
-    `carry` adds what a predecessor left, right after the first event.
-    """
-    stream = Stream(ledger, signer)
-    if carry is None:
-        stream.append([created, Draft(_closing(None))])
-    else:
-        stream.append([created])
-        carry(ledger)
-        stream.close()
+def closing(reason: str | None = None) -> Event:
+    """Return the event that ends a stream: completed, or aborted when a reason is given."""
+    return StreamClosed(outcome="aborted" if reason else "completed", reason=reason)
 
 
 def _opening(purpose: str, synthetic: bool) -> Event:
     return StreamOpened(purpose=purpose, synthetic=synthetic, software=software_version())
-
-
-def _closing(reason: str | None) -> Event:
-    return StreamClosed(outcome="aborted" if reason else "completed", reason=reason)
 
 
 def _new_id(ledger: Ledger) -> str:

@@ -1,0 +1,124 @@
+"""The `anvil` command: one root, and a static table of the commands that hang from it.
+
+A command is imported when it is used, so that `anvil verify` loads no docker, httpx or jinja2. The
+table is written here and nowhere else: no installed package can add or replace a command.
+"""
+
+from __future__ import annotations
+
+import sys
+import traceback
+from importlib import import_module
+from pathlib import Path
+
+import click
+
+COMMANDS: dict[str, tuple[str, str]] = {
+    "init": ("anvil.ledger.commands.init:init", "Make a new ledger and its first keys."),
+    "observe": ("anvil.ledger.commands.observe:observe", "Record what you saw, with its evidence status."),
+    "log": ("anvil.ledger.commands.log:log", "List events."),
+    "show": ("anvil.ledger.commands.show:show", "Show one event: header, signatures, sealed values."),
+    "verify": ("anvil.ledger.commands.verify:verify", "Check a ledger, or files exported from one."),
+    "checkpoint": ("anvil.ledger.commands.checkpoint:checkpoint", "Sign and print the state of the log."),
+    "prove": ("anvil.ledger.commands.prove:prove", "Write one entry and the proof that it is in the log."),
+    "export": ("anvil.ledger.commands.export:export", "Write the log as tiles that other tools can check."),
+    "key": ("anvil.ledger.commands.key:key", "List, add, rotate and revoke keys."),
+    "redact": (
+        "anvil.ledger.commands.redact:redact",
+        "Delete private bytes for good, and say so in the log.",
+    ),
+    "backup": ("anvil.ledger.commands.backup:backup", "Write one consistent copy of the database."),
+    "restore": ("anvil.ledger.commands.restore:restore", "Continue from a copy, as a new ledger."),
+}
+"""Command name to where it is, and its line in `anvil --help`."""
+
+
+class _Table(click.Group):
+    """A group whose commands come from `COMMANDS`."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        if cmd_name not in COMMANDS:
+            return None
+        module, _, name = COMMANDS[cmd_name][0].partition(":")
+        command: click.Command = getattr(import_module(module), name)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
+
+
+@click.command(
+    cls=_Table,
+    context_settings={
+        "auto_envvar_prefix": "ANVIL",
+        "help_option_names": ["-h", "--help"],
+        "max_content_width": 100,
+    },
+    epilog="Start with `anvil init`, then `anvil observe`, then `anvil verify`.",
+)
+@click.option(
+    "--ledger",
+    "ledger",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=Path("anvil-ledger"),
+    show_default=True,
+    envvar="ANVIL_LEDGER",
+    help="The ledger's directory.",
+)
+@click.option("--debug", is_flag=True, help="Show where an error comes from.")
+@click.version_option(package_name="anvil-ledger", prog_name="anvil")
+@click.pass_context
+def anvil(ctx: click.Context, ledger: Path, debug: bool) -> None:
+    """An evidence ledger for people who qualify self-hosted LLM serving.
+
+    Events are signed, chained and only ever added; whoever holds the public key can check them offline.
+    Every option can be given as an environment variable: ANVIL_LEDGER, ANVIL_VERIFY_SINCE, …
+    """
+    ctx.obj = {"ledger": ledger, "debug": debug}
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run the command line and exit.
+
+    Exit codes: 0 done, 1 not done, 2 used wrongly, 3 could not check, 4 rolled back or split view
+    (3 and 4 from `verify`), 130 interrupted.
+    """
+    argv = sys.argv[1:] if arguments is None else arguments
+    try:
+        result = anvil.main(args=argv, prog_name="anvil", standalone_mode=False)
+    except click.exceptions.Exit as stop:
+        sys.exit(stop.exit_code)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(error.exit_code)
+    except (click.Abort, KeyboardInterrupt):
+        click.echo("Interrupted.", err=True)
+        sys.exit(130)
+    except BrokenPipeError:
+        sys.stderr.close()
+        sys.exit(141)
+    except Exception as error:  # noqa: BLE001  # the last border: a person gets one message
+        sys.exit(_report(error, "--debug" in argv))
+    sys.exit(result if isinstance(result, int) else 0)
+
+
+def _report(error: Exception, debug: bool) -> int:
+    """Print one clear message for `error` and return the exit code."""
+    from anvil.ledger.errors import AnvilError, NotALedger
+
+    if debug:
+        traceback.print_exception(error)
+    if isinstance(error, AnvilError):
+        click.echo(f"Error: {error}", err=True)
+        if error.advice:
+            click.echo(f"  {error.advice}", err=True)
+        return getattr(error, "exit_code", 3 if isinstance(error, NotALedger) else 1)
+    message = f"Error: {type(error).__name__}: {error}"
+    click.echo(
+        f"{message}\n  This is a fault of anvil. Run again with --debug and report what it prints.", err=True
+    )
+    return 1

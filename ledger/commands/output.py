@@ -1,0 +1,110 @@
+"""How commands speak: the answer on stdout, narration and progress on stderr.
+
+``--json`` prints one JSON object with its schema and version, for programs; without it the answer is
+for people. Colours and progress bars appear on a terminal only.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import click
+
+from anvil.ledger.note import VerifierKey
+from anvil.ledger.places import LedgerPlace
+
+Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
+
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON for programs.")
+
+
+def ledger_directory() -> Path:
+    """Return the ledger's directory as the command line or the environment gave it."""
+    directory: Path = click.get_current_context().find_root().obj["ledger"]
+    return directory
+
+
+def place() -> LedgerPlace:
+    """Return the ledger that the command line named."""
+    return LedgerPlace(ledger_directory())
+
+
+def say(text: str) -> None:
+    """Narrate, on stderr."""
+    click.echo(text, err=True)
+
+
+def answer(text: str) -> None:
+    """Print the answer for people, on stdout."""
+    click.echo(text)
+
+
+def answer_bytes(content: bytes) -> None:
+    """Print bytes exactly as they are, on stdout."""
+    sys.stdout.buffer.write(content)
+
+
+def answer_json(schema: str, members: dict[str, Any]) -> None:
+    """Print the answer for programs, on stdout."""
+    click.echo(json.dumps({"schema": schema, **members}, indent=2, ensure_ascii=False))
+
+
+def table(rows: list[tuple[str, str]]) -> str:
+    """Return names and values in two columns."""
+    width = max(len(name) for name, _ in rows)
+    return "\n".join(f"{name:<{width}}  {value}" for name, value in rows)
+
+
+def visible(text: str) -> str:
+    """Return text from a ledger or a file with everything escaped that a terminal would obey."""
+    return "".join(c if c.isprintable() else f"\\u{ord(c):04x}" for c in text)
+
+
+@contextmanager
+def progress(label: str) -> Iterator[Callable[[int, int], None]]:
+    """Show a progress bar on a terminal, and nothing elsewhere."""
+    if not sys.stderr.isatty():
+        yield lambda _done, _all: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(label, total=None)
+        yield lambda done, everything: bar.update(task, completed=done, total=everything)
+
+
+class VerifierKeyParam(click.ParamType[VerifierKey]):
+    """A verifier key, given as its text or as a file that holds it."""
+
+    name = "vkey"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> VerifierKey:
+        """Return the key.
+
+        Raises:
+            BadParameter: it is neither a key nor a file with one.
+        """
+        if isinstance(value, VerifierKey):
+            return value
+        text = str(value)
+        path = Path(text)
+        try:
+            if "+" not in text or path.is_file():
+                text = path.read_text(encoding="utf-8").strip()
+        except OSError as error:
+            self.fail(f"{value!r} is neither a verifier key nor a file: {error.strerror}", param, ctx)
+        except UnicodeDecodeError:
+            self.fail(f"{value!r} is not a text file", param, ctx)
+        from anvil.ledger.errors import MalformedKey
+
+        try:
+            return VerifierKey.parse(text)
+        except MalformedKey as error:
+            self.fail(f"{value!r} is no verifier key (name+hash+base64): {error}", param, ctx)

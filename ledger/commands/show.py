@@ -1,0 +1,94 @@
+"""`anvil show`."""
+
+from __future__ import annotations
+
+import json
+
+import click
+
+from anvil.ledger.commands.output import answer, answer_bytes, answer_json, json_option, place, visible
+from anvil.ledger.envelope import Envelope
+from anvil.ledger.errors import LedgerError
+from anvil.ledger.header import ArtifactEntry, Header
+from anvil.ledger.merkle import leaf_hash
+from anvil.ledger.store import Store
+
+
+@click.command()
+@click.argument("index", type=click.IntRange(0))
+@click.option("--raw", is_flag=True, help="Print the header's bytes exactly as they were signed.")
+@json_option
+def show(index: int, raw: bool, as_json: bool) -> None:
+    """Show one event: header, signatures, sealed values.
+
+    Sealed values are shown to whoever holds the ledger; the log itself has commitments only.
+
+    \b
+    Example:
+      anvil show 3
+    """
+    store = Store.open_readonly(place().database)
+    try:
+        entry = store.entry(index)
+        if entry is None:
+            raise LedgerError(
+                f"there is no entry {index}; the ledger has {store.size()}", advice="See `anvil log`."
+            )
+        envelope = Envelope.parse(entry)
+        header = Header.parse(envelope.header)
+        if raw:
+            answer_bytes(envelope.header)
+            return
+        members = {
+            "index": index,
+            "entry_hash": leaf_hash(entry).hex(),
+            "signed_by": [signature.key_id for signature in envelope.signatures],
+            "header": json.loads(envelope.header),
+            "sealed": {name: _opened(store, commitment) for name, commitment in header.sealed.items()},
+            "artifacts": {a.name: _blob(store, a) for a in header.artifacts},
+        }
+    finally:
+        store.close()
+    if as_json:
+        answer_json("anvil.show/1", members)
+    else:
+        answer(_text(index, members, header))
+
+
+def _opened(store: Store, commitment: str) -> object:
+    opening = store.opening(commitment)
+    return None if opening is None else json.loads(opening.value)
+
+
+def _blob(store: Store, artifact: ArtifactEntry) -> object:
+    if artifact.commitment is None:
+        return {"digest": artifact.digest, "size": artifact.size}
+    return _opened(store, artifact.commitment)
+
+
+def _text(index: int, members: dict[str, object], header: Header) -> str:
+    lines = [f"{header.event} at index {index}", ""]
+    lines += [f"  entry hash  {members['entry_hash']}", f"  at          {header.at}"]
+    lines += [f"  stream      {header.stream}, event {header.stream_seq}", f"  ledger      {header.ledger}"]
+    lines += [f"  signed by   {key_id}" for key_id in members["signed_by"]]  # type: ignore[attr-defined]
+    lines += [f"  {name:<11} {value}" for name, value in header.subject.members().items()]
+    lines += _section("Facts (in the clear)", header.facts)
+    lines += _section("Sealed", members["sealed"])
+    lines += _section("Artifacts", members["artifacts"])
+    return "\n".join(lines)
+
+
+def _section(title: str, values: object) -> list[str]:
+    if not isinstance(values, dict) or not values:
+        return []
+    shown = {
+        name: "redacted, or not at hand"
+        if value is None and title != "Facts (in the clear)"
+        else _spell(value)
+        for name, value in values.items()
+    }
+    return ["", title, *(f"  {name}: {visible(text)}" for name, text in shown.items())]
+
+
+def _spell(value: object) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

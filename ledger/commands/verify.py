@@ -1,0 +1,182 @@
+"""`anvil verify`."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+
+import click
+
+from anvil.ledger.anchor import Anchor, Anchored
+from anvil.ledger.checks.finding import Finding
+from anvil.ledger.commands.output import (
+    VerifierKeyParam,
+    answer,
+    answer_json,
+    json_option,
+    place,
+    progress,
+    say,
+    table,
+    visible,
+)
+from anvil.ledger.errors import LedgerError, NotALedger
+from anvil.ledger.files import write_whole
+from anvil.ledger.note import VerifierKey
+from anvil.ledger.places import LedgerPlace, state_directory
+from anvil.ledger.sources import DatabaseLocation, Location, TilesLocation
+from anvil.ledger.verifierstate import VerifierState
+from anvil.ledger.verify import Expectations, Report
+from anvil.ledger.verify import verify as verify_ledger
+
+_file = click.Path(path_type=Path, dir_okay=False)
+_directory = click.Path(path_type=Path, exists=True, file_okay=False)
+
+
+@click.command()
+@click.option("--key", "key", type=VerifierKeyParam(), help="The ledger's public key, as text or as a file.")
+@click.option("--tiles", type=_directory, help="Check exported files in this directory; needs --key.")
+@click.option(
+    "--blobs", type=_directory, help="With --tiles: where the artifacts are, if not among the files."
+)
+@click.option(
+    "--since", type=_file, help="Read only what is new since this file of yours; it is made when absent."
+)
+@click.option(
+    "--checkpoint", "pinned", type=_file, help="A checkpoint that was kept: the log must contain it."
+)
+@click.option(
+    "--structure", is_flag=True, help="Leave out the signatures of events, which take most of the time."
+)
+@click.option("--workers", type=click.IntRange(1), help="Processes (default: one for each core).")
+@json_option
+def verify(
+    key: VerifierKey | None,
+    tiles: Path | None,
+    blobs: Path | None,
+    since: Path | None,
+    pinned: Path | None,
+    structure: bool,
+    workers: int | None,
+    as_json: bool,
+) -> None:
+    """Check a ledger, or files exported from one. Reads only.
+
+    Exit codes: 0 verified; 1 something is wrong; 2 used wrongly; 3 could not be checked, or nothing
+    outside the ledger says how far it had come (unanchored); 4 rolled back, or two histories.
+
+    \b
+    Examples:
+      anvil verify
+      anvil verify --tiles for-the-auditor/ --key log.vkey --checkpoint kept.checkpoint
+    """
+    if tiles is not None and key is None:
+        raise click.UsageError("--tiles needs --key: files cannot vouch for themselves.")
+    if blobs is not None and tiles is None:
+        raise click.UsageError("--blobs goes with --tiles.")
+    location, expectations = _ask(key, tiles, blobs, since, pinned)
+    with progress("verifying") as show:
+        report = verify_ledger(
+            location, expectations, signatures=not structure, workers=workers, progress=show
+        )
+    if since is not None and report.state is not None and report.exit_code in (0, 3):
+        write_whole(since, report.state.encode(), mode=0o600)
+    if as_json:
+        answer_json("anvil.verify/1", _members(report))
+    else:
+        _print(report)
+    click.get_current_context().exit(report.exit_code)
+
+
+def _ask(
+    key: VerifierKey | None, tiles: Path | None, blobs: Path | None, since: Path | None, pinned: Path | None
+) -> tuple[Location, Expectations]:
+    location: Location = DatabaseLocation.of(place()) if tiles is None else TilesLocation(tiles, blobs)
+    keys: tuple[VerifierKey, ...] = () if key is None else (key,)
+    anchored = None
+    if tiles is None:
+        keys, anchored = _known_here(place(), keys)
+    state = None
+    if since is not None and since.exists():
+        state = VerifierState.parse(since.read_bytes())
+    elif since is not None:
+        say(f"{since} does not exist yet: everything is read, and it is written.")
+    note = None if pinned is None else _read(pinned)
+    return location, Expectations(keys, anchored, state, note)
+
+
+def _known_here(
+    ledger: LedgerPlace, keys: tuple[VerifierKey, ...]
+) -> tuple[tuple[VerifierKey, ...], Anchored | None]:
+    """Return what this machine knows about the ledger: its anchor, and the public key beside it."""
+    source = DatabaseLocation.of(ledger).open()
+    try:
+        origin = source.origin
+    finally:
+        source.close()
+    if not keys and ledger.verifier_key.exists():
+        try:
+            keys = (VerifierKey.parse(ledger.verifier_key.read_text(encoding="utf-8").strip()),)
+        except (LedgerError, UnicodeDecodeError) as error:
+            raise NotALedger(f"{ledger.verifier_key} holds no verifier key: {error}") from error
+    return keys, Anchor(state_directory(), origin).read()
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise NotALedger(f"{path} cannot be read: {error.strerror}") from error
+
+
+def _print(report: Report) -> None:
+    keys = [f"{key.fingerprint}" for key in report.verifier_keys] or ["not known"]
+    begin = f", {report.begin} of them not read again" if report.begin else ""
+    rows = [("Ledger", visible(report.origin)), ("Entries", f"{report.size}{begin}")]
+    rows += [("Root", report.root.hex() or "not computed"), ("Public key", keys[-1])]
+    rows += [("Anchored by", ", ".join(report.anchored_by) or "nothing")]
+    answer(table(rows))
+    for finding in sorted(report.findings, key=lambda f: (f.severity == "note", f.index or 0)):
+        answer("\n" + _spell(finding))
+    answer("\n" + _verdict(report))
+
+
+def _spell(finding: Finding) -> str:
+    where = "" if finding.index is None else f" at index {finding.index}"
+    if finding.until is not None and finding.index is not None and finding.until > finding.index + 1:
+        where = f" between index {finding.index} and {finding.until - 1}"
+    mark = {"note": "note", "unanchored": "UNANCHORED"}.get(finding.severity, "FOUND")
+    lines = [f"{mark}: {finding.code}{where}", f"  {visible(finding.message)}"]
+    lines += [f"  stream    {finding.stream}"] if finding.stream else []
+    lines += [f"  expected  {visible(finding.expected)}"] if finding.expected else []
+    lines += [f"  found     {visible(finding.found)}"] if finding.found else []
+    return "\n".join(lines)
+
+
+def _verdict(report: Report) -> str:
+    if report.exit_code == 0:
+        checked = "" if report.signatures else ", signatures of events not checked"
+        return f"Verified: {report.size} entries{checked}."
+    if report.exit_code == 3:
+        return (
+            f"Consistent up to {report.size} entries. Whether there were more is not known here: give a kept\n"
+            "checkpoint with --checkpoint, or your earlier state with --since."
+        )
+    failures = sum(1 for f in report.findings if f.severity in ("failure", "fatal"))
+    return f"Not verified: {failures} finding{'s' if failures != 1 else ''}."
+
+
+def _members(report: Report) -> dict[str, object]:
+    return {
+        "origin": report.origin,
+        "size": report.size,
+        "read_from": report.begin,
+        "root": report.root.hex() or None,
+        "verifier_keys": [str(key) for key in report.verifier_keys],
+        "fingerprints": [key.fingerprint for key in report.verifier_keys],
+        "anchored_by": report.anchored_by,
+        "signatures_checked": report.signatures,
+        "exit_code": report.exit_code,
+        "verified": report.exit_code == 0,
+        "findings": [{"severity": f.severity, **asdict(f)} for f in report.findings],
+    }
