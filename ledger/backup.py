@@ -20,7 +20,7 @@ from pathlib import Path
 from anvil.ledger.anchor import Anchor, Anchored
 from anvil.ledger.blobs import BlobStore
 from anvil.ledger.clock import Clock, system_clock
-from anvil.ledger.creation import Continuation, Created, create_ledger
+from anvil.ledger.creation import Continuation, Created, create_ledger, given_name
 from anvil.ledger.errors import LedgerError
 from anvil.ledger.events import Predecessor, StreamAbandoned, TreeState
 from anvil.ledger.files import flush, flush_directory
@@ -98,7 +98,7 @@ def restore(
 
     created = create_ledger(
         directory,
-        report.origin.rpartition("-")[0] or report.origin,
+        given_name(report.origin),
         encrypt=encrypt,
         passphrase=passphrase,
         clock=clock,

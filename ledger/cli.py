@@ -108,7 +108,7 @@ def main(arguments: list[str] | None = None) -> None:
 
 def _report(error: Exception, debug: bool) -> int:
     """Print one clear message for `error` and return the exit code."""
-    from anvil.ledger.errors import AnvilError, NotALedger
+    from anvil.ledger.errors import AnvilError
 
     if debug:
         traceback.print_exception(error)
@@ -116,7 +116,7 @@ def _report(error: Exception, debug: bool) -> int:
         click.echo(f"Error: {error}", err=True)
         if error.advice:
             click.echo(f"  {error.advice}", err=True)
-        return getattr(error, "exit_code", 3 if isinstance(error, NotALedger) else 1)
+        return error.exit_code
     message = f"Error: {type(error).__name__}: {error}"
     click.echo(
         f"{message}\n  This is a fault of anvil. Run again with --debug and report what it prints.", err=True

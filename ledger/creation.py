@@ -9,6 +9,7 @@
 
 from __future__ import annotations
 
+import re
 import secrets
 import shutil
 from collections.abc import Callable
@@ -29,6 +30,8 @@ from anvil.ledger.recording import Ledger
 from anvil.ledger.signing import PrivateKey, Signer
 from anvil.ledger.store import Store
 from anvil.ledger.streams import Stream, closing, software_version
+
+_DIGITS = re.compile(r"[-/][0-9a-f]{8}$")
 
 FIRST_ROLES: tuple[Role, ...] = ("ledger", "root", "operator", "collector")
 
@@ -57,8 +60,13 @@ class Continuation:
 
 
 def unique_origin(name: str) -> str:
-    """Return `name` with eight random hex digits (rule 1)."""
-    return f"{name}-{secrets.token_hex(4)}"
+    """Return `name` with eight random hex digits (rule 1): ``host/1f2e3d4c`` or ``host/path-1f2e3d4c``."""
+    return f"{name}{'-' if '/' in name else '/'}{secrets.token_hex(4)}"
+
+
+def given_name(origin: str) -> str:
+    """Return the name that a person gave, of which `origin` was made."""
+    return _DIGITS.sub("", origin)
 
 
 def create_ledger(

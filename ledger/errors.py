@@ -15,6 +15,9 @@ class AnvilError(Exception):
     `advice` is one sentence for a person: what to do next. It may be empty.
     """
 
+    exit_code = 1
+    """What the command line exits with."""
+
     def __init__(self, message: str, *, advice: str = "") -> None:
         super().__init__(message)
         self.advice = advice
@@ -102,6 +105,14 @@ class LedgerBusy(LedgerError):
 
 class NotALedger(LedgerError):
     """There is no ledger at the place named."""
+
+    exit_code = 3
+
+
+class CannotVerify(LedgerError):
+    """Verification could not be carried out; nothing is said about the ledger."""
+
+    exit_code = 3
 
 
 class BlobMissing(LedgerError):

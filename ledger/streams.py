@@ -39,10 +39,10 @@ class Stream:
         self.is_open = False
 
     @classmethod
-    def start(cls, ledger: Ledger, signer: Signer, *, purpose: str, synthetic: bool = False) -> Stream:
+    def start(cls, ledger: Ledger, signer: Signer, *, purpose: str) -> Stream:
         """Open a stream with its own append."""
         stream = cls(ledger, signer)
-        stream.append([Draft(_opening(purpose, synthetic))])
+        stream.append([Draft(_opening(ledger.origin, purpose))])
         return stream
 
     def append(self, drafts: Sequence[Draft]) -> list[Recorded]:
@@ -101,12 +101,10 @@ class Stream:
         return Unsigned(draft, unplaced.with_raw(raw), openings)
 
 
-def record(
-    ledger: Ledger, signer: Signer, drafts: Sequence[Draft], *, purpose: str, synthetic: bool = False
-) -> list[Recorded]:
+def record(ledger: Ledger, signer: Signer, drafts: Sequence[Draft], *, purpose: str) -> list[Recorded]:
     """Record a whole stream at once: opened, `drafts`, closed, in one transaction. Return where the drafts lie."""
     stream = Stream(ledger, signer)
-    whole = [Draft(_opening(purpose, synthetic)), *drafts, Draft(closing())]
+    whole = [Draft(_opening(ledger.origin, purpose)), *drafts, Draft(closing())]
     return stream.append(whole)[1:-1]
 
 
@@ -115,8 +113,17 @@ def closing(reason: str | None = None) -> Event:
     return StreamClosed(outcome="aborted" if reason else "completed", reason=reason)
 
 
-def _opening(purpose: str, synthetic: bool) -> Event:
-    return StreamOpened(purpose=purpose, synthetic=synthetic, software=software_version())
+def is_synthetic(origin: str) -> bool:
+    """Say whether a ledger is for tests and demonstrations: its host is, or lies under, ``test.invalid``.
+
+    Streams recorded in it are marked and can never be released.
+    """
+    host = origin.partition("/")[0]
+    return host == "test.invalid" or host.endswith(".test.invalid")
+
+
+def _opening(origin: str, purpose: str) -> Event:
+    return StreamOpened(purpose=purpose, synthetic=is_synthetic(origin), software=software_version())
 
 
 def _new_id(ledger: Ledger) -> str:

@@ -20,7 +20,7 @@ from anvil.ledger.commands.output import (
     table,
     visible,
 )
-from anvil.ledger.errors import LedgerError, NotALedger
+from anvil.ledger.errors import CannotVerify, LedgerError
 from anvil.ledger.files import write_whole
 from anvil.ledger.note import VerifierKey
 from anvil.ledger.places import LedgerPlace, state_directory
@@ -118,7 +118,7 @@ def _known_here(
         try:
             keys = (VerifierKey.parse(ledger.verifier_key.read_text(encoding="utf-8").strip()),)
         except (LedgerError, UnicodeDecodeError) as error:
-            raise NotALedger(f"{ledger.verifier_key} holds no verifier key: {error}") from error
+            raise CannotVerify(f"{ledger.verifier_key} holds no verifier key: {error}") from error
     return keys, Anchor(state_directory(), origin).read()
 
 
@@ -126,7 +126,7 @@ def _read(path: Path) -> bytes:
     try:
         return path.read_bytes()
     except OSError as error:
-        raise NotALedger(f"{path} cannot be read: {error.strerror}") from error
+        raise CannotVerify(f"{path} cannot be read: {error.strerror}") from error
 
 
 def _print(report: Report) -> None:

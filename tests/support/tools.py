@@ -2,7 +2,8 @@
 
 A test says `@pytest.mark.needs("go")`. Where the tool is absent or unusable the test is skipped with
 the reason that its probe gives, all such skips are listed at the end of the run, and with
-`ANVIL_TEST_ALL=1` (as `.ci/run` sets it) each of them is a failure: nothing hides.
+`ANVIL_TEST_ALL=1` (as `.ci/run` sets it) each of them is a failure: nothing hides. The one exception
+is `NOT_TO_BE_INSTALLED`.
 
 To add a tool, write a probe that returns what is wrong, or an empty text, and put it in `PROBES`.
 """
@@ -75,6 +76,9 @@ def _root() -> str:
 def _vectors() -> str:
     return "" if VECTORS.is_dir() else f"no folder {VECTORS} (ANVIL_TEST_VECTORS names another)"
 
+
+NOT_TO_BE_INSTALLED = frozenset({"vectors"})
+"""What no script can bring: skipped loudly, and no failure, wherever it is absent."""
 
 PROBES: dict[str, Callable[[], str]] = {
     "chromium": _chromium,
