@@ -19,7 +19,7 @@ from pathlib import Path
 from anvil.ledger.anchor import Anchor
 from anvil.ledger.clock import Clock, system_clock
 from anvil.ledger.drafts import Draft
-from anvil.ledger.errors import LedgerError
+from anvil.ledger.errors import LedgerError, MalformedEvent
 from anvil.ledger.events import InitialKey, LedgerCreated, Predecessor, StreamAbandoned, build
 from anvil.ledger.files import make_private_directory, write_whole
 from anvil.ledger.keystore import KeyStore, Passphrase, passphrase_from_environment
@@ -84,7 +84,6 @@ def create_ledger(
 
     Raises:
         LedgerError: the directory is in use or cannot be written.
-        MalformedEvent: `name` is no origin.
         MalformedKey: `encrypt` without a passphrase.
     """
     if directory.exists() and (not directory.is_dir() or any(directory.iterdir())):
@@ -94,15 +93,7 @@ def create_ledger(
         )
     origin = unique_origin(name)
     pairs = [(role, PrivateKey.generate()) for role in FIRST_ROLES]
-    first = build(
-        LedgerCreated,
-        {
-            "origin": origin,
-            "keys": [InitialKey(role=role, public_key=key.public_key.raw.hex()) for role, key in pairs],
-            "predecessor": None if continuing is None else continuing.predecessor,
-            "software": software_version(),
-        },
-    )
+    first = _first_event(name, origin, pairs, continuing)
     keystore = KeyStore(by_origin(keys_directory(), origin), passphrase)
     files = {role: keystore.add(role, key, encrypt=encrypt) for role, key in pairs}
     verifier_key = VerifierKey(origin, dict(pairs)["ledger"].public_key)
@@ -125,6 +116,26 @@ def create_ledger(
         if staging.exists():
             shutil.rmtree(staging, ignore_errors=True)
     return Created(LedgerPlace(directory), origin, verifier_key, files)
+
+
+def _first_event(
+    name: str, origin: str, pairs: list[tuple[Role, PrivateKey]], continuing: Continuation | None
+) -> LedgerCreated:
+    try:
+        return build(
+            LedgerCreated,
+            {
+                "origin": origin,
+                "keys": [InitialKey(role=role, public_key=key.public_key.raw.hex()) for role, key in pairs],
+                "predecessor": None if continuing is None else continuing.predecessor,
+                "software": software_version(),
+            },
+        )
+    except MalformedEvent as error:
+        raise LedgerError(
+            f"{name!r} cannot be the name of a ledger: {error}",
+            advice="Use a URL without scheme in lower case, a name that is yours: example.com/gpu-lab",
+        ) from error
 
 
 def _record_first(ledger: Ledger, signer: Signer, first: Draft, continuing: Continuation | None) -> None:

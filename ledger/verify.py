@@ -32,7 +32,7 @@ from anvil.ledger.checks.keys import CarriedRange, Control, read_control
 from anvil.ledger.checks.redactions import check_corrections, check_unresolved
 from anvil.ledger.checks.streams import StreamCheck
 from anvil.ledger.checks.tree import StatedRoot, TreeCheck
-from anvil.ledger.errors import LedgerError, Malformed, SignatureInvalid, StoreDamaged
+from anvil.ledger.errors import CannotVerify, LedgerError, Malformed, SignatureInvalid, StoreDamaged
 from anvil.ledger.keyring import Keyring
 from anvil.ledger.note import VerifierKey
 from anvil.ledger.sources import Location, Source
@@ -241,7 +241,18 @@ class _Verification:
         return stated
 
     def _open_pinned(self, note: bytes) -> Checkpoint:
-        return open_checkpoint(note, self._expected.keys or self._report.verifier_keys)
+        """Return the checkpoint that was kept elsewhere; it must be this ledger's, or there is nothing to compare.
+
+        Raises:
+            CannotVerify: it is no checkpoint, or no ledger key signed it.
+        """
+        try:
+            return open_checkpoint(note, self._expected.keys or self._report.verifier_keys)
+        except (Malformed, SignatureInvalid) as error:
+            raise CannotVerify(
+                f"the checkpoint given is not one of {self._report.origin}: {error}",
+                advice="Give the file that `anvil checkpoint` printed, with its signature line.",
+            ) from error
 
     def _read_entries(self, control: Control, tree: TreeCheck, streams: StreamCheck, workers: int) -> None:
         """Rules 4, 5 and 6 over all entries."""

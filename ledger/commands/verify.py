@@ -74,11 +74,14 @@ def verify(
         raise click.UsageError("--tiles needs --key: files cannot vouch for themselves.")
     if blobs is not None and tiles is None:
         raise click.UsageError("--blobs goes with --tiles.")
-    location, expectations = _ask(key, tiles, blobs, since, pinned)
-    with progress("verifying") as show:
-        report = verify_ledger(
-            location, expectations, signatures=not structure, workers=workers, progress=show
-        )
+    try:
+        location, expectations = _ask(key, tiles, blobs, since, pinned)
+        with progress("verifying") as show:
+            report = verify_ledger(
+                location, expectations, signatures=not structure, workers=workers, progress=show
+            )
+    except LedgerError as error:
+        raise CannotVerify(f"nothing was verified: {error}", advice=error.advice) from error
     if since is not None and report.state is not None and report.exit_code in (0, 3):
         write_whole(since, report.state.encode(), mode=0o600)
     if as_json:
