@@ -98,7 +98,10 @@ def verify(
     Raises:
         NotALedger: there is nothing to check.
     """
-    source = location.open()
+    try:
+        source = location.open()
+    except Malformed as error:  # exported files whose checkpoint does not even say which log this is
+        return Report("not known", 0, 0, findings=[Finding("checkpoint-invalid", str(error))])
     try:
         state = expectations.state
         report = Report(source.origin, source.size, state.tree.size if state else 0, signatures=signatures)
