@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from anvil.ledger import canonical, envelope
+from anvil.ledger.checkpoint import Checkpoint, sign_checkpoint
 from anvil.ledger.commitments import Opening
 from anvil.ledger.events import (
     AnyEvent,
@@ -47,6 +48,10 @@ KEYS_STREAM, TALK_STREAM, LOST_STREAM = (f"20261130T07261{n}Z-{n:016x}" for n in
 SECRET = "Host zürich-7 answered “no” 😀"
 SUBJECT = Subject(campaign="qwen38-27b", candidate="official_fp8", attempt="a1")
 BLOB = "sha256:" + "b1" * 32
+
+
+STATE = sign_checkpoint(Checkpoint(ORIGIN, 14, b"\x14" * 32), [LEDGER, ROOT]).decode()
+"""A signed checkpoint, as `ledger.created` of a restored ledger carries it."""
 
 
 @dataclass(frozen=True)
