@@ -46,7 +46,9 @@ class Checkpoint:
     def __post_init__(self) -> None:
         for line in (self.origin, *self.extensions):
             if not line or _LINE_BREAKS_AND_CONTROLS.search(line):
-                raise MalformedCheckpoint(f"a checkpoint line is empty or has control characters: {line!r}")
+                raise MalformedCheckpoint(
+                    f"a checkpoint line is empty or has control characters: {line[:80]!r}"
+                )
         if not 0 <= self.size <= MAX_SIZE:
             raise MalformedCheckpoint(f"a tree size is 0 to 2**63-1, not {self.size}")
         if len(self.root) != HASH_SIZE:
@@ -102,8 +104,8 @@ def open_checkpoint(raw: bytes, keys: Iterable[VerifierKey]) -> Checkpoint:
     note, signed_by = open_note(raw, keys)
     checkpoint = Checkpoint.parse_body(note.text)
     if not any(key.name == checkpoint.origin for key in signed_by):
-        names = ", ".join(repr(key.name) for key in signed_by)
-        raise SignatureInvalid(f"checkpoint of {checkpoint.origin!r} is signed only by {names}")
+        names = ", ".join(repr(key.name[:80]) for key in signed_by)
+        raise SignatureInvalid(f"checkpoint of {checkpoint.origin[:80]!r} is signed only by {names}")
     return checkpoint
 
 

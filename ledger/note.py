@@ -47,7 +47,7 @@ class VerifierKey:
 
     def __post_init__(self) -> None:
         if not _is_key_name(self.name):
-            raise MalformedKey(f"not a key name (empty, or with a space or a plus sign): {self.name!r}")
+            raise MalformedKey(f"not a key name (empty, or with a space or a plus sign): {self.name[:80]!r}")
 
     @classmethod
     def parse(cls, text: str) -> VerifierKey:
@@ -61,13 +61,15 @@ class VerifierKey:
         key_hash, _, encoded = rest.partition("+")
         typed_key = decode_base64(encoded)
         if not _KEY_HASH.fullmatch(key_hash) or not typed_key:
-            raise MalformedKey(f"not a verifier key <name>+<8 hex digits>+<base64>: {text!r}")
+            raise MalformedKey(f"not a verifier key <name>+<8 hex digits>+<base64>: {text[:120]!r}")
         if typed_key[:1] != _ED25519:
-            raise MalformedKey(f"verifier key of type {typed_key[0]:#04x}, expected Ed25519 (0x01): {text!r}")
+            raise MalformedKey(
+                f"verifier key of type {typed_key[0]:#04x}, expected Ed25519 (0x01): {text[:120]!r}"
+            )
         key = cls(name, PublicKey.vetted(typed_key[1:]))
         if key.key_hash.hex() != key_hash:
             raise MalformedKey(
-                f"verifier key says key id {key_hash}, computed {key.key_hash.hex()}: {text!r}"
+                f"verifier key says key id {key_hash}, computed {key.key_hash.hex()}: {text[:120]!r}"
             )
         return key
 
@@ -173,7 +175,7 @@ def open_note(raw: bytes, keys: Iterable[VerifierKey]) -> tuple[SignedNote, tupl
             key.public_key.verify(signature.signature, message)
             verified[key] = None
     if not verified:
-        names = ", ".join(repr(signature.name) for signature in note.signatures[:3])
+        names = ", ".join(repr(signature.name[:80]) for signature in note.signatures[:3])
         raise SignatureInvalid(f"none of the known keys signed this note; its signatures name {names}")
     return note, tuple(verified)
 

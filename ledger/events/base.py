@@ -120,13 +120,13 @@ def build(cls: type[EventT], fields: dict[str, Any]) -> EventT:
 def explain(error: ValidationError, private: Collection[str] = ()) -> str:
     """Return what a validation found, one clause per field, without echoing long input.
 
-    Of the fields named in `private`, and of a rule that spans fields, the input is not repeated: a
+    The input of the fields named in `private` is not repeated, nor that of all fields together: a
     finding may be shown to people who may not see the value.
     """
     clauses = []
     for item in error.errors(include_url=False):
         where = ".".join(str(part) for part in item["loc"])[:80] or "fields"
-        shown = item["loc"] and item["loc"][0] not in private
+        shown = item["loc"] and item["loc"][0] not in private and item["type"] != "missing"
         found = f", found {str(item.get('input'))[:60]!r}" if shown else ""
         clauses.append(f"{where}: {item['msg']}{found}")
     return "; ".join(clauses[:5])

@@ -110,6 +110,8 @@ def test_a_refusal_never_repeats_what_is_sealed() -> None:
         ({**SEALED, "public_text": "both"}, SECRET),
         ({**SEALED}, ["a list", SECRET]),
         ({**SEALED, "status": "no such status"}, SECRET),
+        ({"public_text": None}, SECRET),
+        ({}, SECRET),
     ):
         with pytest.raises(MalformedEvent) as refusal:
             decode("observation.noted/1", facts, {"text": Opening(bytes(32), canonical.encode(value))})
