@@ -66,11 +66,7 @@ class Keyring:
             RevokedKey: it was revoked before `index`.
             NotPermitted: its role may not sign the type, or it was rotated and opens a stream.
         """
-        known = self.keys.get(key_id)
-        if known is None or known.added > index:
-            raise UnknownKey(f"key {key_id[:16]} is not known in {self.origin}")
-        if known.revoked is not None and known.revoked < index:
-            raise RevokedKey(f"key {key_id[:16]} ({known.role}) was revoked at index {known.revoked}")
+        known = self.require_known(key_id, index)
         if known.rotated is not None and known.rotated < index and stream_seq == 0:
             raise NotPermitted(
                 f"key {key_id[:16]} ({known.role}) was rotated at index {known.rotated} and opens no new stream"
@@ -80,6 +76,20 @@ class Keyring:
             raise NotPermitted(
                 f"{event_type} is signed by {' or '.join(sorted(roles))}, this key is {known.role}"
             )
+        return known
+
+    def require_known(self, key_id: str, index: int) -> KnownKey:
+        """Return the key if its signature counts at `index`, first of an envelope or not (rules 1, 5).
+
+        Raises:
+            UnknownKey: the ledger has not introduced it before `index`.
+            RevokedKey: it was revoked before `index`.
+        """
+        known = self.keys.get(key_id)
+        if known is None or known.added > index:
+            raise UnknownKey(f"key {key_id[:16]} is not known in {self.origin}")
+        if known.revoked is not None and known.revoked < index:
+            raise RevokedKey(f"key {key_id[:16]} ({known.role}) was revoked at index {known.revoked}")
         return known
 
     def apply(self, event: AnyEvent, index: int, signed_by: Iterable[str]) -> Keyring:

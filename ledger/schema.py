@@ -16,6 +16,9 @@ verification stops the rest.
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
+
 APPLICATION_ID = 0x616E766C  # "anvl"
 SCHEMA_VERSION = 1
 
@@ -88,16 +91,19 @@ STATEMENTS = {**TABLES, **INDEXES, **TRIGGERS}
 """Name of each schema object to the statement that makes it, exactly as SQLite stores it."""
 
 
-def differences(found: dict[str, str]) -> list[str]:
-    """Return one sentence for each object that is missing, altered or not ours.
+def differences(found: Sequence[tuple[str, str]]) -> list[str]:
+    """Return one sentence for each object that is missing, altered, doubled or not ours.
 
-    `found` is ``sqlite_schema``: name to SQL, without the objects that SQLite makes itself.
+    `found` is ``sqlite_schema``: names and SQL, without the objects that have none. A list, because a
+    trigger may have the name of a table, and would hide behind it.
     """
-    sentences = []
+    sentences, by_name = [], dict(found)
     for name, statement in STATEMENTS.items():
-        if name not in found:
+        if name not in by_name:
             sentences.append(f"{name} is missing")
-        elif found[name] != statement:
+        elif by_name[name] != statement:
             sentences.append(f"{name} was altered")
-    sentences += [f"{name} is not ours" for name in sorted(found.keys() - STATEMENTS.keys())]
+    sentences += [f"{name} is not ours" for name in sorted(by_name.keys() - STATEMENTS.keys())]
+    names = Counter(name for name, _ in found)
+    sentences += [f"{name} is there {times} times" for name, times in names.items() if times > 1]
     return sentences

@@ -15,7 +15,7 @@ from typing import Protocol
 from anvil.ledger.blobs import BlobRef, BlobStore
 from anvil.ledger.checkpoint import Checkpoint
 from anvil.ledger.checks.entries import Stored
-from anvil.ledger.checks.finding import Finding
+from anvil.ledger.checks.finding import Code, Finding
 from anvil.ledger.checks.keys import CONTROL_TYPES
 from anvil.ledger.commitments import Opening
 from anvil.ledger.envelope import Envelope
@@ -23,11 +23,18 @@ from anvil.ledger.errors import Malformed, MalformedTile, NotALedger
 from anvil.ledger.header import Header
 from anvil.ledger.note import SignedNote
 from anvil.ledger.places import LedgerPlace
-from anvil.ledger.store import Store
+from anvil.ledger.store import FORMAT, Store
 from anvil.ledger.tiledtree import TILE_HEIGHT, TILE_WIDTH, Subtree
 from anvil.ledger.tiles import decode_bundle, decode_tile, entries_path, layout, tile_path
 
 OPENINGS_FILE = "openings.ndjson"
+MAX_LEVEL = 63
+
+_STRAY: dict[str, Code] = {
+    "entries": "tampered",
+    "checkpoints": "checkpoint-invalid",
+    "nodes": "tree-differs",
+}
 
 
 class Source(Protocol):
@@ -65,6 +72,9 @@ class Source(Protocol):
 
     def structure(self) -> list[Finding]:
         """Return what is wrong with the container itself."""
+
+    def count_openings(self) -> int:
+        """Return how many openings must belong to entries; 0 when there may be more than that."""
 
     @property
     def has_openings(self) -> bool:
@@ -125,6 +135,8 @@ class DatabaseSource:
 
     def __init__(self, database: Path, blobs: Path | None) -> None:
         self._store = Store.open_readonly(database)
+        self._snapshot = self._store.snapshot()  # else a checkpoint signed meanwhile looks like a rollback
+        self._snapshot.__enter__()
         self._blobs = None if blobs is None else BlobStore(blobs)
         self.has_blobs = blobs is not None
         self.origin = self._store.origin()
@@ -146,6 +158,8 @@ class DatabaseSource:
     def subtrees(self, start: int) -> Iterator[Subtree]:
         """Yield the stored roots of complete subtrees that end after index `start`."""
         for level, position, root in self._store.nodes():
+            if level % TILE_HEIGHT or not TILE_HEIGHT <= level < MAX_LEVEL:
+                continue  # `structure` names it
             if position >= start >> level:
                 yield level, position, root
 
@@ -165,18 +179,29 @@ class DatabaseSource:
         """Return salt and value of a commitment."""
         return self._store.opening(commitment)
 
+    def count_openings(self) -> int:
+        """Return how many openings there are: each came with the entry that it belongs to."""
+        return self._store.count_openings()
+
     def blob(self, digest: str) -> BlobRef | None:
         """Return the digest and size that a blob really has."""
         return None if self._blobs is None else self._blobs.measure(digest)
 
     def structure(self) -> list[Finding]:
-        """Return what is wrong with the schema and the file."""
+        """Return what is wrong with the schema and the file, and rows where nothing else looks."""
         found = [Finding("schema-altered", text) for text in self._store.schema_differences()]
+        if not self._store.is_own_description():
+            found.append(Finding("schema-altered", f"the ledger's own row is not one of {FORMAT}"))
+        for table, number in self._store.strays():
+            found.append(
+                Finding(_STRAY[table], f"{table} has a row numbered {number}, outside the log", number)
+            )
         found += [Finding("store-damaged", text) for text in self._store.damage()]
         return found
 
     def close(self) -> None:
         """Close the database."""
+        self._snapshot.__exit__(None, None, None)
         self._store.close()
 
 
@@ -262,6 +287,10 @@ class TilesSource:
     def blob(self, digest: str) -> BlobRef | None:
         """Return the digest and size that a blob really has."""
         return None if self._blobs is None else self._blobs.measure(digest)
+
+    def count_openings(self) -> int:
+        """Return 0: an export may hold openings of entries newer than its checkpoint."""
+        return 0
 
     def structure(self) -> list[Finding]:
         """Return nothing: every file is checked when it is read."""

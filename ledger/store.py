@@ -28,6 +28,12 @@ from anvil.ledger.errors import LedgerBusy, LedgerError, NotALedger, StoreDamage
 
 FORMAT = "anvil-ledger/1"
 
+_STRAYS = {
+    "entries": 'SELECT "index" FROM entries WHERE "index" < 0 LIMIT 5',
+    "checkpoints": "SELECT size FROM checkpoints WHERE size < 1 LIMIT 5",
+    "nodes": "SELECT position FROM nodes WHERE level NOT BETWEEN 8 AND 56 OR level % 8 OR position < 0 LIMIT 5",
+}
+
 
 class Row(NamedTuple):
     """One entry as it lies in the table. All but `entry` repeats what the entry says."""
@@ -149,7 +155,8 @@ class Store:
 
     def size(self) -> int:
         """Return how many entries there are."""
-        return int(self._one('SELECT COALESCE(MAX("index") + 1, 0) FROM entries'))
+        newest = self._one('SELECT MAX("index") FROM entries')  # added here: SQL would go on in floats
+        return 0 if newest is None else int(newest) + 1
 
     def rows(self, start: int, stop: int) -> Iterator[Row]:
         """Yield the rows of the half-open range, in order."""
@@ -207,6 +214,10 @@ class Store:
         """Return salt and value of a commitment, or None when they are not here."""
         row = next(iter(self._all("SELECT salt, value FROM openings WHERE commitment = ?", commitment)), None)
         return None if row is None else Opening(bytes(row[0]), bytes(row[1]))
+
+    def count_openings(self) -> int:
+        """Return how many commitments can be opened."""
+        return int(self._one("SELECT COUNT(*) FROM openings"))
 
     def openings(self) -> Iterator[tuple[str, Opening]]:
         """Yield every opening by its commitment."""
@@ -267,8 +278,19 @@ class Store:
 
     def schema_differences(self) -> list[str]:
         """Return in what the schema differs from the one that `create` makes."""
-        sql = "SELECT name, sql FROM sqlite_schema WHERE name NOT LIKE 'sqlite\\_%' ESCAPE '\\'"
-        return schema.differences({name: text or "" for name, text in self._all(sql)})
+        return schema.differences(
+            list(self._all("SELECT name, sql FROM sqlite_schema WHERE sql IS NOT NULL"))
+        )
+
+    def is_own_description(self) -> bool:
+        """Say whether the ledger's own row stands alone and has this build's format."""
+        rows = list(self._all("SELECT format FROM ledger LIMIT 2"))
+        return rows == [(FORMAT,)]
+
+    def strays(self) -> Iterator[tuple[str, int]]:
+        """Yield (table, number) of rows where no reader ever looks: numbers below those that count."""
+        for table, sql in _STRAYS.items():
+            yield from ((table, int(number)) for (number,) in self._all(sql))
 
     def damage(self) -> list[str]:
         """Return what SQLite itself finds wrong with the file, tables and indexes."""

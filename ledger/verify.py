@@ -144,6 +144,9 @@ class _Verification:
             self._found.append(Finding("not-checked", "signatures of events (--structure)"))
         self._require_identity()
         state = self._expected.state
+        if state is not None and state.origin != source.origin:
+            self._found.append(_other("an earlier verification", state.origin, source.origin))
+            return
         if state is not None and state.tree.size > source.size:
             self._found.append(_rolled_back("an earlier verification", state.tree.size, source.size))
             return
@@ -155,8 +158,10 @@ class _Verification:
         streams = StreamCheck(
             lambda stream: source.seen_before(stream, report.begin), state.open_heads() if state else {}
         )
-        self._read_entries(control, tree, streams, workers)
-        self._finish(control, tree, streams)
+        if self._read_entries(control, tree, streams, workers):
+            self._finish(control, tree, streams)
+        else:
+            self._found += tree.findings + streams.findings
 
     def _require_identity(self) -> None:
         """Rule 2, as far as names go; `_stated_roots` checks the keys."""
@@ -180,7 +185,8 @@ class _Verification:
                     Finding("other-ledger", f"{key} is not a ledger key of this ledger", 0, expected=str(key))
                 )
         stated = []
-        for size, note in source.checkpoints(report.begin):
+        notes = source.checkpoints(report.begin)
+        for size, note in notes:
             checkpoint = self._open(size, note, keyring)
             if checkpoint is not None:
                 stated.append(StatedRoot(size, checkpoint.root, "a stored checkpoint", "tampered"))
@@ -189,7 +195,18 @@ class _Verification:
             self._found.append(
                 Finding("not-checked", "no checkpoint is stored; nothing signed covers the whole log")
             )
+        self._require_anchored_note(notes)
         return stated + self._outside_roots()
+
+    def _require_anchored_note(self, notes: list[tuple[int, bytes]]) -> None:
+        """Rule 6: a checkpoint is stored before it is anchored, so one of that size or newer is here."""
+        anchored = self._expected.anchored
+        if anchored is None or not self._report.begin <= anchored.checkpoint.size <= self._report.size:
+            return
+        size = anchored.checkpoint.size
+        if not any(stored >= size for stored, _ in notes):
+            message = f"the checkpoint at {size} was stored before it was anchored, and is gone"
+            self._found.append(Finding("checkpoint-invalid", message, size - 1 if size else 0))
 
     def _open(self, size: int, note: bytes, keyring: Keyring) -> Checkpoint | None:
         """Return a stored checkpoint when a ledger key that counts at its size signed it."""
@@ -225,9 +242,7 @@ class _Verification:
         stated = []
         for by, checkpoint in known:
             if checkpoint.origin != report.origin:
-                self._found.append(
-                    Finding("other-ledger", f"{by} is for {checkpoint.origin}, this is {report.origin}")
-                )
+                self._found.append(_other(by, checkpoint.origin, report.origin))
                 continue
             report.anchored_by.append(by)
             if checkpoint.size > report.size:
@@ -257,28 +272,37 @@ class _Verification:
                 advice="Give the file that `anvil checkpoint` printed, with its signature line.",
             ) from error
 
-    def _read_entries(self, control: Control, tree: TreeCheck, streams: StreamCheck, workers: int) -> None:
-        """Rules 4, 5 and 6 over all entries."""
+    def _read_entries(self, control: Control, tree: TreeCheck, streams: StreamCheck, workers: int) -> bool:
+        """Rules 4, 5 and 6 over all entries; False when one is missing: what follows it has no place."""
         report = self._report
         redacted = control.redactions()
         job = _Job(self._location, control.keyrings, tuple(control.carried), report.signatures)
         done = report.begin
-        disowned, unknown = 0, {}  # type: ignore[var-annotated]
+        opened, disowned, unknown = 0, 0, {}  # type: ignore[var-annotated]
         for examined in _examine_all(self._source, job, report.begin, report.size, workers):
             stop = examined.start + len(examined.leaves)
             self._found += examined.findings
             tree.extend(examined.leaves)
             streams.take(examined, [(i, e) for i, e in control.abandoned if examined.start <= i < stop])
             self._found += check_unresolved(examined.unresolved, redacted)
+            opened += examined.opened
             disowned += examined.disowned.total()
             for name, count in examined.unknown_types.items():
                 unknown[name] = unknown.get(name, 0) + count
             done = stop
             self._progress(done, report.size)
+            if stop < min(examined.start + RUN, report.size):
+                message = f"entry {stop} is gone, though there are later ones"
+                self._found.append(Finding("tampered", message, stop))
+                return False
         if disowned:
             self._found.append(Finding("disowned", f"{disowned} events are disowned by a revocation"))
         for name, count in sorted(unknown.items()):
             self._found.append(Finding("unknown-type", f"{count} events of type {name}"))
+        stray = 0 if report.begin else self._source.count_openings() - opened
+        if stray > 0:
+            self._found.append(Finding("sealed-altered", f"{stray} sealed values belong to no event"))
+        return True
 
     def _finish(self, control: Control, tree: TreeCheck, streams: StreamCheck) -> None:
         report = self._report
@@ -353,6 +377,10 @@ def _work(start: int, stop: int) -> Examined:
     if _source is None or _context is None:
         raise LedgerError("a verification process was not started properly")
     return examine(start, _source.rows(start, stop), _context)
+
+
+def _other(by: str, stated: str, found: str) -> Finding:
+    return Finding("other-ledger", f"{by} is for {stated}, this is {found}", expected=stated, found=found)
 
 
 def _rolled_back(by: str, signed: int, held: int) -> Finding:

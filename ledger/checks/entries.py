@@ -6,7 +6,8 @@ For each entry, in this order:
 2. The stored leaf hash and the lookup columns are what the entry gives.
 3. The header's home ledger is this log's, or that of the carried range the entry lies in.
 4. Every signature is by a key that the home ledger knows at that point, and verifies; the first is
-   by the key that the header names, and its role may sign the type.
+   by the key that the header names, and its role may sign the type. A type that changes keys in a
+   version that this build does not read leaves the keyring unknown, and is refused.
 5. The event follows the one before it in its stream.
 6. Each sealed value, private artifact and blob at hand fits its commitment or digest.
 
@@ -26,20 +27,18 @@ from anvil.ledger.chain import StreamHead, follow, head_after
 from anvil.ledger.checks.finding import Code, Finding
 from anvil.ledger.checks.keys import CarriedRange
 from anvil.ledger.commitments import Opening
-from anvil.ledger.envelope import Envelope, Signature, pae
+from anvil.ledger.envelope import Envelope, pae
 from anvil.ledger.errors import (
     ChainBroken,
     Malformed,
-    MalformedCanonical,
     MalformedEvent,
     NotPermitted,
     SignatureInvalid,
 )
 from anvil.ledger.events import CATALOGUE
 from anvil.ledger.header import ArtifactEntry, Header, UnsupportedVersion
-from anvil.ledger.keyring import Keyring, RevokedKey, UnknownKey
+from anvil.ledger.keyring import Keyring, RevokedKey, UnknownKey, changes_keys
 from anvil.ledger.merkle import leaf_hash
-from anvil.ledger.signing import PublicKey
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +79,7 @@ class Examined:
 
     start: int
     leaves: list[bytes] = field(default_factory=list)
+    opened: int = 0
     segments: dict[str, Segment] = field(default_factory=dict)
     findings: list[Finding] = field(default_factory=list)
     unresolved: list[Unresolved] = field(default_factory=list)
@@ -104,9 +104,11 @@ class Context:
 
 
 def examine(start: int, rows: Iterable[Stored], context: Context) -> Examined:
-    """Check a run of entries that begins at index `start`."""
+    """Check a run of entries that begins at index `start`; the report ends where an index is skipped."""
     report = Examined(start)
-    for row in rows:
+    for index, row in enumerate(rows, start):
+        if row.index != index:
+            break
         report.leaves.append(leaf_hash(row.entry))
         try:
             envelope = Envelope.parse(row.entry)
@@ -171,7 +173,7 @@ def _check_signatures(
     try:
         known = keyring.require(header.key, header.event, index, header.stream_seq)
         if context.signatures:
-            _verify(envelope, keyring)
+            _verify(envelope, keyring, index)
     except NotPermitted as error:
         report.findings.append(Finding(_refusal(error), str(error), index, stream=header.stream))
         return
@@ -180,21 +182,17 @@ def _check_signatures(
         return
     if known.disowns(index):
         report.disowned[header.key] += 1
-    if header.event not in CATALOGUE:
+    if header.event not in CATALOGUE and changes_keys(header.event):
+        message = f"{header.event} changes keys in a way that this build does not know"
+        report.findings.append(Finding("unsupported-version", message, index, stream=header.stream))
+    elif header.event not in CATALOGUE:
         report.unknown_types[header.event] += 1
 
 
-def _verify(envelope: Envelope, keyring: Keyring) -> None:
+def _verify(envelope: Envelope, keyring: Keyring, index: int) -> None:
     message = pae(envelope.header)
     for signature in envelope.signatures:
-        _key_of(signature, keyring).verify(signature.value, message)
-
-
-def _key_of(signature: Signature, keyring: Keyring) -> PublicKey:
-    known = keyring.keys.get(signature.key_id)
-    if known is None:
-        raise UnknownKey(f"key {signature.key_id[:16]} is not known in {keyring.origin}")
-    return known.public_key
+        keyring.require_known(signature.key_id, index).public_key.verify(signature.value, message)
 
 
 def _refusal(error: NotPermitted) -> Code:
@@ -248,6 +246,7 @@ def _open(
     if opening is None:
         report.unresolved.append(Unresolved(index, report.leaves[-1], kind, name, "value"))
         return None
+    report.opened += 1
     if len(opening.salt) != 32 or opening.commitment() != commitment:
         message = f"the value kept for {kind} {name!r} does not fit its commitment"
         report.findings.append(
@@ -274,8 +273,9 @@ def _parse_blob(index: int, header: Header, name: str, value: bytes, report: Exa
         members = canonical.decode(value)
         if type(members) is not dict or members.keys() != {"digest", "size"}:
             raise MalformedEvent("expected digest and size")
-        return BlobRef(str(members["digest"]), int(members["size"]))
-    except (MalformedCanonical, MalformedEvent, TypeError, ValueError) as error:
+        entry = ArtifactEntry(name, "application/octet-stream", members["digest"], members["size"])
+        return BlobRef(str(entry.digest), int(entry.size or 0))
+    except Malformed as error:
         message = f"what is sealed for artifact {name!r} names no bytes: {error}"
         report.findings.append(Finding("sealed-altered", message, index, stream=header.stream))
         return None

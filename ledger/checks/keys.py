@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 
 from anvil.ledger.checks.finding import Finding
 from anvil.ledger.envelope import Envelope
-from anvil.ledger.errors import LedgerError, Malformed
+from anvil.ledger.errors import LedgerError, Malformed, UnknownEventType
 from anvil.ledger.events import (
     CATALOGUE,
     AnyEvent,
@@ -90,7 +90,7 @@ def read_control(origin: str, entries: Iterable[tuple[int, bytes]], known: Contr
             envelope = Envelope.parse(entry)
             header = Header.parse(envelope.header)
             event = decode(header.event, header.facts, header.sealed)
-        except Malformed as error:
+        except (Malformed, UnknownEventType) as error:
             control.findings.append(Finding("non-canonical", str(error), index))
             continue
         signed_by = tuple(signature.key_id for signature in envelope.signatures)
