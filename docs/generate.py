@@ -1,0 +1,385 @@
+"""Write the parts of the documentation that follow from the code; `--check` fails when they have drifted.
+
+1. ``docs/events.md`` comes from the event classes: their docstrings, the docstrings of their fields, the
+   public types and the roles.
+2. ``docs/cli.md`` comes from the commands' own help, 80 columns wide, and from the exit codes.
+3. In ``docs/format.md`` only what stands between ``<!-- begin generated: NAME -->`` and
+   ``<!-- end generated: NAME -->`` is written; the rest is by hand.
+
+Nothing here reads a clock, a terminal or the environment: the same code gives the same bytes.
+"""
+
+from __future__ import annotations
+
+import ast
+import base64
+import inspect
+import re
+import sys
+import textwrap
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Literal, get_args, get_origin
+
+import click
+from pydantic import StringConstraints
+
+from anvil.ledger import public, schema
+from anvil.ledger.canonical import decode as decode_canonical
+from anvil.ledger.checks.finding import MEANINGS, Finding
+from anvil.ledger.cli import COMMANDS, anvil
+from anvil.ledger.commitments import commitment
+from anvil.ledger.envelope import PAYLOAD_TYPE, Envelope, pae
+from anvil.ledger.events import CATALOGUE, Facts, InitialKey, Predecessor, TreeState
+from anvil.ledger.header import Header, header_hash
+from anvil.ledger.merkle import CompactRange, leaf_hash
+from anvil.ledger.note import VerifierKey
+from anvil.ledger.public import Public, Role
+
+DOCS = Path(__file__).parent
+ERA = DOCS.parent / "tests" / "eras" / "0.1"
+EXAMPLE = 7
+WIDTH = 80
+
+GROUPS: tuple[type[Facts], ...] = (InitialKey, TreeState, Predecessor)
+"""Groups of fields that stand inside events."""
+
+VERDICT_EXITS = {"fatal": 4, "failure": 1, "unanchored": 3, "note": 0}
+
+EXIT_CODES: Mapping[int, str] = {
+    0: "Done. From `verify`: everything that could be checked is as it was signed; notes may be printed.",
+    1: "Not done; the message says why. From `verify`: something is wrong, and each finding says what.",
+    2: "Used wrongly: an unknown option, a missing argument. Nothing was done.",
+    3: "From `verify`: unanchored, or nothing could be checked. From other commands: there is no ledger there.",
+    4: "From `verify`: rolled back, or two histories under one name. Do not append; see docs/threat-model.md.",
+    130: "Interrupted by the keyboard.",
+    141: "Whoever read the output went away.",
+}
+"""What the command line exits with."""
+
+_BY_HAND = "<!-- Written by docs/generate.py; `make docs` writes it again. -->"
+
+
+# --- docs/events.md -----------------------------------------------------------------------------
+
+
+def events_page() -> str:
+    """Return the page of every event type."""
+    parts = [
+        "# Events",
+        _BY_HAND,
+        (
+            "Every type of event that this version of anvil writes, from the classes in `ledger/events/`. What an "
+            "event is and how it is signed is in [format.md](format.md); here is what each one says."
+        ),
+        (
+            "A field stands in the clear, in `facts`, unless it is marked *sealed*: then the header holds only a "
+            "commitment to it. A clear field is always present; what is absent is `null`. The name of a type such "
+            "as `Label` is a small language of its own, defined in "
+            "[format.md, section 13](format.md#13-public-types)."
+        ),
+        "\n".join(f"- [`{name}`](#{_anchor(name)}): {_first_line(cls)}" for name, cls in CATALOGUE.items()),
+    ]
+    for name, cls in CATALOGUE.items():
+        signed = ", ".join(role for role in get_args(Role) if role in cls.signed_by)
+        parts += [f"## {name}", _prose(cls), f"Signed by: {signed}.", _fields(cls)]
+    parts += ["## Groups of fields", "These stand inside the events above."]
+    for group in GROUPS:
+        parts += [f"### {group.__name__}", _prose(group), _fields(group)]
+    return "\n\n".join(parts) + "\n"
+
+
+def _fields(cls: type[Facts]) -> str:
+    rows = ["| field | type | meaning |", "|---|---|---|"]
+    for name, annotation, text in _documented(cls):
+        rows.append(f"| `{name}` | {_type(annotation)} | {text} |")
+    return "\n".join(rows) if len(rows) > 2 else "It has no fields."
+
+
+def _documented(cls: type) -> Iterator[tuple[str, ast.expr, str]]:
+    """Yield name, annotation and docstring of each field that `cls` itself declares.
+
+    Raises:
+        ValueError: a field has no docstring.
+    """
+    (tree,) = ast.parse(textwrap.dedent(inspect.getsource(cls))).body
+    if not isinstance(tree, ast.ClassDef):
+        raise ValueError(f"{cls} is no class")
+    for node, after in zip(tree.body, [*tree.body[1:], None], strict=True):
+        if not isinstance(node, ast.AnnAssign) or not isinstance(node.target, ast.Name):
+            continue
+        name = node.target.id
+        if name == "type" or "ClassVar" in ast.unparse(node.annotation):
+            continue
+        if not isinstance(after, ast.Expr) or not isinstance(after.value, ast.Constant):
+            raise ValueError(f"{cls.__name__}.{name} has no docstring")
+        yield name, node.annotation, " ".join(str(after.value.value).split())
+
+
+def _type(node: ast.expr) -> str:
+    """Return an annotation in words."""
+    if isinstance(node, ast.BinOp):
+        return f"{_type(node.left)} or {_type(node.right)}"
+    if isinstance(node, ast.Constant):
+        return "null" if node.value is None else f"`{node.value}`"
+    if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name):
+        inner = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+        match node.value.id:
+            case "Annotated":
+                return _type(inner[0])
+            case "Sealed":
+                return f"*sealed* {_type(inner[0])}"
+            case "tuple":
+                return f"list of {_type(inner[0])}"
+            case "Literal":
+                return " or ".join(_type(item) for item in inner)
+    words = {"str": "text", "bool": "true or false", "int": "integer"}
+    text = ast.unparse(node)
+    if text in {group.__name__ for group in GROUPS}:
+        return f"[{text}](#{text.lower()})"
+    return words.get(text, f"`{text}`")
+
+
+def _prose(cls: type) -> str:
+    return inspect.cleandoc(cls.__doc__ or "")
+
+
+def _first_line(cls: type) -> str:
+    return _prose(cls).partition("\n")[0]
+
+
+def _anchor(heading: str) -> str:
+    return re.sub(r"[^a-z0-9 _-]", "", heading.lower()).replace(" ", "-")
+
+
+# --- docs/cli.md --------------------------------------------------------------------------------
+
+
+def cli_page() -> str:
+    """Return the page of every command."""
+    root = click.Context(anvil, info_name="anvil", terminal_width=WIDTH, help_option_names=["-h", "--help"])
+    parts = [
+        "# The command line",
+        _BY_HAND,
+        (
+            "Answers go to stdout, narration and errors to stderr. Every command that answers can do so as JSON with "
+            "`--json`; the object's `schema` names its shape and version. Nothing asks questions."
+        ),
+        _help(anvil, root),
+        "## Exit codes",
+        "\n".join(
+            ["| code | means |", "|---|---|", *(f"| {c} | {text} |" for c, text in EXIT_CODES.items())]
+        ),
+        "## Environment",
+        _environment(),
+    ]
+    for path, command, context in commands(root):
+        parts += [f"## anvil {path}", _help(command, context)]
+        if variables := _variables(command, context):
+            parts.append(f"As variables: {variables}.")
+    return "\n\n".join(parts) + "\n"
+
+
+def commands(parent: click.Context) -> Iterator[tuple[str, click.Command, click.Context]]:
+    """Yield (name after `anvil`, command, its context) of every command and subcommand."""
+    group = parent.command
+    if not isinstance(group, click.Group):
+        return
+    for name in COMMANDS if parent.parent is None else group.list_commands(parent):
+        command = group.get_command(parent, name)
+        if command is None:
+            raise LookupError(f"{name} is in the table of commands and cannot be found")
+        context = click.Context(
+            command, parent, info_name=name, terminal_width=WIDTH, auto_envvar_prefix=None
+        )
+        yield context.command_path.partition(" ")[2].removesuffix(" COMMAND [ARGS]..."), command, context
+        yield from commands(context)
+
+
+def _help(command: click.Command, context: click.Context) -> str:
+    return f"```text\n{command.get_help(context)}\n```"
+
+
+def _variables(command: click.Command, context: click.Context) -> str:
+    prefix = "ANVIL_" + context.command_path.partition(" ")[2].upper().replace(" ", "_").replace("-", "_")
+    names = [p.name for p in command.params if isinstance(p, click.Option) and p.name]
+    return ", ".join(f"`{prefix}_{name.upper()}`" for name in names)
+
+
+def _environment() -> str:
+    return "\n".join(
+        [
+            "| variable | what it says |",
+            "|---|---|",
+            "| `ANVIL_LEDGER` | the ledger's directory, as `--ledger` |",
+            "| `ANVIL_KEYS` | where private keys lie (default: `anvil/keys` in the user's configuration directory) |",
+            "| `ANVIL_STATE` | where head anchors lie (default: `anvil` in the user's state directory) |",
+            "| `ANVIL_PASSPHRASE` | the passphrase of encrypted private keys |",
+            "| `SSH_AUTH_SOCK` | the ssh-agent that holds keys added with `--agent` |",
+        ]
+    )
+
+
+# --- docs/format.md -----------------------------------------------------------------------------
+
+
+def blocks() -> dict[str, str]:
+    """Return what is generated inside docs/format.md, by name."""
+    return {
+        "roles": _roles(),
+        "verdicts": _verdicts(),
+        "languages": _languages(),
+        "schema": "```sql\n" + "\n\n".join(f"{text};" for text in schema.STATEMENTS.values()) + "\n```",
+        "example": _example(),
+    }
+
+
+def fill(page: str) -> str:
+    """Return `page` with every generated block written anew.
+
+    Raises:
+        ValueError: a block is missing.
+    """
+    for name, content in blocks().items():
+        begin, end = f"<!-- begin generated: {name} -->", f"<!-- end generated: {name} -->"
+        before, found, rest = page.partition(begin)
+        _, closed, after = rest.partition(end)
+        if not found or not closed:
+            raise ValueError(f"docs/format.md has no block {name!r}")
+        page = f"{before}{begin}\n\n{content}\n\n{end}{after}"
+    return page
+
+
+def _roles() -> str:
+    roles = get_args(Role)
+    rows = ["| type | " + " | ".join(roles) + " |", "|---" * (len(roles) + 1) + "|"]
+    for name, cls in CATALOGUE.items():
+        marks = " | ".join("yes" if role in cls.signed_by else "" for role in roles)
+        rows.append(f"| [`{name}`](events.md#{_anchor(name)}) | {marks} |")
+    return "\n".join(rows)
+
+
+def _verdicts() -> str:
+    rows = ["| code | severity | exit | meaning |", "|---|---|---|---|"]
+    for code, meaning in MEANINGS.items():
+        severity = Finding(code, "").severity
+        rows.append(f"| `{code}` | {severity} | {VERDICT_EXITS[severity]} | {meaning} |")
+    return "\n".join(rows)
+
+
+def _languages() -> str:
+    lines = []
+    for name, value in vars(public).items():
+        if get_origin(value) is Literal:
+            lines.append(f"- **{name}**: one of " + ", ".join(f"`{item}`" for item in get_args(value)))
+            continue
+        metadata = getattr(value, "__metadata__", ())
+        language = next((item.language for item in metadata if isinstance(item, Public)), None)
+        if language is None:
+            continue
+        bounds = next((item for item in metadata if isinstance(item, StringConstraints)), None)
+        lines.append(f"- **{name}**: {language}{_bounds(bounds)}")
+    return "\n".join(lines)
+
+
+def _bounds(bounds: StringConstraints | None) -> str:
+    if bounds is None or bounds.pattern is None:
+        return ""
+    longest = f"; at most {bounds.max_length} characters" if bounds.max_length else ""
+    pattern = str(bounds.pattern).replace("\n", "\\n")
+    return f"{longest}  \n  `{pattern}`"
+
+
+def _example() -> str:
+    entries = (ERA / "entries").read_bytes().splitlines()
+    envelope = Envelope.parse(entries[EXAMPLE])
+    header = Header.parse(envelope.header)
+    tree = CompactRange()
+    tree.extend(leaf_hash(entry) for entry in entries)
+    vkey = VerifierKey.parse((ERA / "vkey").read_text(encoding="utf-8").strip())
+    signature = base64.b64encode(envelope.signatures[0].value).decode()
+    rows = ["| index | event | entry hash |", "|---|---|---|"]
+    rows += [f"| {i} | `{_event(entry)}` | `{leaf_hash(entry).hex()}` |" for i, entry in enumerate(entries)]
+    return "\n\n".join(
+        [
+            f"The header of entry {EXAMPLE}, {len(envelope.header)} bytes (without the final newline):",
+            f"```json\n{envelope.header.decode()}\n```",
+            f"Its header hash, which the next event of its stream names:\n`{header_hash(envelope.header)}`",
+            (
+                f"What is signed is `DSSEv1 {len(PAYLOAD_TYPE)} {PAYLOAD_TYPE} {len(envelope.header)} ` and the header, "
+                f"{len(pae(envelope.header))} bytes in all. The signature, in base64:\n`{signature}`"
+            ),
+            (
+                f"verifies under the key whose id is the header's `key`, which entry 3 introduced:\n"
+                f"`{_introduced(entries[3])}`"
+            ),
+            f"The entry, {len(entries[EXAMPLE])} bytes:",
+            f"```json\n{entries[EXAMPLE].decode()}\n```",
+            f"Its entry hash:\n`{leaf_hash(entries[EXAMPLE]).hex()}`",
+            "The openings that lie beside it, salt (32 bytes in hex) and value, and the commitments they give:",
+            _openings(header),
+            f"All {len(entries)} entries of the log:",
+            "\n".join(rows),
+            f"The root over them: `{tree.root().hex()}`. The verifier key, its fingerprint, and the checkpoint:",
+            f"```text\n{vkey}\n{vkey.fingerprint}\n```",
+            f"```text\n{(ERA / 'checkpoint').read_text(encoding='utf-8').rstrip()}\n```",
+        ]
+    )
+
+
+def _openings(header: Header) -> str:
+    lines = []
+    names = {value: f"sealed.fields.{name}" for name, value in header.sealed.items()}
+    names |= {a.commitment: f"artifact {a.name}" for a in header.artifacts if a.commitment}
+    for line in (ERA / "openings").read_bytes().splitlines():
+        stated, salt, value = line.split(b" ", 2)
+        if stated.decode() in names:
+            given = commitment(bytes.fromhex(salt.decode()), value).hex()
+            lines.append(f"{names[given]}\n  salt        {salt.decode()}\n  value       {value.decode()}")
+            lines[-1] += f"\n  commitment  {given}"
+    return "```text\n" + "\n".join(lines) + "\n```"
+
+
+def _introduced(entry: bytes) -> str:
+    facts = decode_canonical(Envelope.parse(entry).header)["facts"]
+    return str(facts["new_public_key"])
+
+
+def _event(entry: bytes) -> str:
+    return Header.parse(Envelope.parse(entry).header).event
+
+
+# --- writing and checking -----------------------------------------------------------------------
+
+
+def pages() -> dict[Path, str]:
+    """Return every generated page as it should be."""
+    form = DOCS / "format.md"
+    return {
+        DOCS / "events.md": events_page(),
+        DOCS / "cli.md": cli_page(),
+        form: fill(form.read_text(encoding="utf-8")),
+    }
+
+
+def main(arguments: list[str]) -> int:
+    """Write the pages, or with ``--check`` name those that differ."""
+    drifted = [
+        path
+        for path, text in pages().items()
+        if not path.exists() or path.read_text(encoding="utf-8") != text
+    ]
+    if "--check" in arguments:
+        for path in drifted:
+            print(
+                f"{path.relative_to(DOCS.parent)} is not what the code says; run `make docs`", file=sys.stderr
+            )
+        return 1 if drifted else 0
+    for path in drifted:
+        path.write_text(pages()[path], encoding="utf-8")
+        print(f"wrote {path.relative_to(DOCS.parent)}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
