@@ -247,7 +247,7 @@ def in_header(name: str, text: str) -> bool:
 
 @pytest.mark.parametrize("name", SAME)
 @given(data=st.data())
-@settings(max_examples=150)
+@settings(max_examples=80)
 def test_headers_and_public_types_know_the_same_languages(name: str, data: st.DataObject) -> None:
     pattern = getattr(header, SAME[name][0])
     text = data.draw(st.from_regex(pattern, fullmatch=True) | st.from_regex(pattern) | st.text(max_size=70))
