@@ -33,13 +33,14 @@ class StreamCheck:
 
     def take(self, report: Examined, abandoned: Iterable[tuple[int, StreamAbandoned]]) -> None:
         """Take in a run, and the abandonments whose index lies in it."""
-        ends = {event.abandoned: (index, event) for index, event in abandoned}
         for stream, segment in report.segments.items():
             self._join(stream, segment)
-            if stream in ends and segment.last_index > ends[stream][0]:
-                self._broken(segment.last_index, stream, "expected nothing after the stream was abandoned")
-        for stream, (index, event) in ends.items():
-            self._abandon(stream, index, event)
+        for index, event in abandoned:
+            ended = report.segments.get(event.abandoned)
+            if ended is not None and ended.last_index > index:
+                message = "expected nothing after the stream was abandoned"
+                self._broken(ended.last_index, event.abandoned, message)
+            self._abandon(event.abandoned, index, event)
 
     def _join(self, stream: str, segment: Segment) -> None:
         head = self.heads.get(stream)
