@@ -20,6 +20,8 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, StringConstraints
 
+from anvil.ledger.products import PRODUCTS
+
 MAX_INTEGER = 2**53 - 1
 """The largest integer that every JSON reader keeps exact (RFC 8785, section 3.2.2.3)."""
 
@@ -45,6 +47,12 @@ _BLANK = {
 }  # fmt: skip
 """Letters and marks that show nothing (Unicode's Default_Ignorable_Code_Point, and the empty Braille
 cell). The variation selectors among them can carry any hidden bytes behind one visible character."""
+
+
+def _reviewed_product(text: str) -> str:
+    if text not in PRODUCTS:
+        raise ValueError("not on the reviewed list of products")
+    return text
 
 
 def _inert(text: str) -> str:
@@ -211,6 +219,30 @@ CheckpointText = Annotated[
     Public("a C2SP signed checkpoint as its text, with one to four Ed25519 signatures by ledger-like names"),
 ]
 """A signed checkpoint of another ledger, kept as it was."""
+
+Word = Annotated[
+    str,
+    StringConstraints(pattern=r"^[A-Za-z][A-Za-z0-9_.+-]{0,39}$"),
+    Public("one word of a program's vocabulary: `fp8_e4m3`, `flashinfer`, `tool_calls`"),
+]
+"""A setting, data type, backend or reason, as an engine spells it."""
+
+DecimalText = Annotated[
+    str,
+    StringConstraints(pattern=r"^-?(?:0|[1-9][0-9]{0,17})(?:\.[0-9]{1,18})?$"),
+    Public("a decimal number exactly as it was printed: `28.47`"),
+]
+"""A number that somebody else printed, kept as its text."""
+
+SettingValue = bool | Count | DecimalText | Word | Digest | ModelId
+"""What a setting or parameter can be."""
+
+ProductName = Annotated[
+    str,
+    AfterValidator(_reviewed_product),
+    Public("a hardware product from the reviewed list in `anvil.ledger.products`"),
+]
+"""Which GPU or processor, when its name is known to be a product and nothing else."""
 
 PublicText = Annotated[
     str,

@@ -13,12 +13,15 @@ from anvil.ledger import canonical
 from anvil.ledger.commitments import Commitment, Opening
 from anvil.ledger.errors import MalformedEvent, UnknownEventType
 from anvil.ledger.events.base import Event, Facts, Sealed, build, explain
+from anvil.ledger.events.checks import CheckCompleted, SuiteCompleted
 from anvil.ledger.events.corrections import (
     ArtifactDisclosed,
     ArtifactRedacted,
     EventRetracted,
     SealedRedacted,
 )
+from anvil.ledger.events.engines import EngineIdentified, EngineReported, HealthObserved
+from anvil.ledger.events.judgements import CaveatNoted, DecisionRecorded, GapNoted, WaiverGranted
 from anvil.ledger.events.keys import (
     InitialKey,
     KeyAdded,
@@ -28,8 +31,12 @@ from anvil.ledger.events.keys import (
     Predecessor,
     TreeState,
 )
+from anvil.ledger.events.launches import EngineExited, LaunchStarted, LaunchStopped, LogRetained
+from anvil.ledger.events.load import LoadMeasured
 from anvil.ledger.events.observations import ObservationNoted
+from anvil.ledger.events.recipes import RecipeDeclared
 from anvil.ledger.events.streams import StreamAbandoned, StreamClosed, StreamOpened
+from anvil.ledger.events.surroundings import HostObserved, RestorationChecked, WeightsInspected
 from anvil.ledger.upcasts import UPCASTS, Step, upcast
 
 AnyEvent = (
@@ -45,6 +52,24 @@ AnyEvent = (
     | SealedRedacted
     | ArtifactRedacted
     | ArtifactDisclosed
+    | RecipeDeclared
+    | HostObserved
+    | WeightsInspected
+    | LaunchStarted
+    | HealthObserved
+    | EngineIdentified
+    | EngineReported
+    | EngineExited
+    | LogRetained
+    | LaunchStopped
+    | CheckCompleted
+    | SuiteCompleted
+    | LoadMeasured
+    | RestorationChecked
+    | CaveatNoted
+    | GapNoted
+    | WaiverGranted
+    | DecisionRecorded
 )
 
 CATALOGUE: Mapping[str, type[Event]] = {cls.event_type: cls for cls in get_args(AnyEvent)}
@@ -55,22 +80,40 @@ __all__ = [
     "AnyEvent",
     "ArtifactDisclosed",
     "ArtifactRedacted",
+    "CaveatNoted",
+    "CheckCompleted",
+    "DecisionRecorded",
+    "EngineExited",
+    "EngineIdentified",
+    "EngineReported",
     "Event",
     "EventRetracted",
     "Facts",
+    "GapNoted",
+    "HealthObserved",
+    "HostObserved",
     "InitialKey",
     "KeyAdded",
     "KeyRevoked",
     "KeyRotated",
+    "LaunchStarted",
+    "LaunchStopped",
     "LedgerCreated",
+    "LoadMeasured",
+    "LogRetained",
     "ObservationNoted",
     "Predecessor",
+    "RecipeDeclared",
+    "RestorationChecked",
     "Sealed",
     "SealedRedacted",
     "StreamAbandoned",
     "StreamClosed",
     "StreamOpened",
+    "SuiteCompleted",
     "TreeState",
+    "WaiverGranted",
+    "WeightsInspected",
     "build",
     "decode",
     "explain",

@@ -1,0 +1,86 @@
+"""What was planned: the recipe of a run."""
+
+from __future__ import annotations
+
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import Field
+
+from anvil.ledger.events.base import Event, Facts, Sealed
+from anvil.ledger.public import (
+    Count,
+    Digest,
+    ImageReference,
+    Label,
+    ModelId,
+    Revision,
+    Role,
+    SettingValue,
+    Word,
+)
+
+_COLLECTOR: frozenset[Role] = frozenset({"collector"})
+
+
+class Setting(Facts):
+    """One named setting of an engine, as the recipe declares it."""
+
+    name: Label
+    """The setting's name: `context_tokens`, `kv_cache_dtype`, …"""
+    value: SettingValue
+    """What it is set to."""
+
+
+class DeclaredCandidate(Facts):
+    """A model revision under test."""
+
+    key: Label
+    """What the recipe calls it."""
+    model: ModelId
+    """The model repository."""
+    revision: Revision | None
+    """The revision; null where the weights have none (a single file from elsewhere)."""
+    quantization: Word | None
+    """The quantization as the recipe declares it; never read from a name."""
+
+
+class DeclaredAttempt(Facts):
+    """One launch that the recipe plans."""
+
+    key: Label
+    """What the recipe calls it."""
+    candidate: Label
+    """Which candidate it launches."""
+    placement: Label | None
+    """Which GPU placement of the site it runs on; null for none."""
+    launcher: Literal["docker", "process", "attach"]
+    """How it is started."""
+    engine: Word
+    """Which engine it is expected to be."""
+    image: ImageReference | None
+    """The image by repository digest; null when there is none."""
+    image_id: Digest | None
+    """The image by its local id; null when it is given by repository digest, or there is none."""
+    settings: Annotated[tuple[Setting, ...], Field(strict=False)]
+    """The settings that the recipe states."""
+    checks: Annotated[tuple[Label, ...], Field(strict=False)]
+    """The checks that are selected, in order. What is not listed is absent, not missing."""
+
+
+class RecipeDeclared(Event):
+    """A run is about to follow this recipe. The whole file is the artifact `recipe`."""
+
+    signed_by: ClassVar[frozenset[Role]] = _COLLECTOR
+    type: Literal["recipe.declared/1"] = "recipe.declared/1"
+    recipe: Label
+    """The recipe's name."""
+    digest: Digest
+    """The digest of the file, without anything of the site."""
+    candidates: Annotated[tuple[DeclaredCandidate, ...], Field(strict=False)]
+    """The candidates."""
+    attempts: Annotated[tuple[DeclaredAttempt, ...], Field(strict=False)]
+    """The attempts that this run selected."""
+    deadline_ready_ns: Count
+    """How long an engine has until its first token."""
+    argv: Sealed[dict[str, list[str]] | None]
+    """Each attempt's resolved argv, one element each, with withheld values marked."""
