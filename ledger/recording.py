@@ -14,7 +14,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -115,23 +116,28 @@ class Ledger:
     def close(self) -> None:
         """Sign and anchor what was appended, then close. Safe to call twice."""
         with self._lock:
-            if self._timer is not None:
-                self._timer.cancel()
-                self._timer = None
-                try:
+            timer, failed = self._timer, self._publishing_failed
+            self._timer, self._publishing_failed = None, None
+            try:
+                if timer is not None:
+                    timer.cancel()
+                if timer is not None or failed is not None:  # what failed before is tried once more
                     self.checkpoint()
-                finally:
-                    self.store.close()
-            else:
+            finally:
                 self.store.close()
-            self._raise_publishing_error()
 
     # -- what is known ---------------------------------------------------------------------------
 
     def keyring(self) -> Keyring:
         """Return the keyring after everything that is in the log now."""
         with self._lock, self.store.snapshot():
-            return self._catch_up().keyring
+            self._tail = self._catch_up()
+            return self._tail.keyring
+
+    def head(self, stream: str) -> StreamHead | None:
+        """Return where a stream stands in the log now, or None when it has no event there."""
+        with self._lock, self.store.snapshot():
+            return stored_head(self.store, stream)
 
     def signer(self, role: Role) -> Signer:
         """Return the newest key of `role` that this user holds.
@@ -165,10 +171,8 @@ class Ledger:
         """
         with self._lock:
             self._raise_publishing_error()
-            tail = self._tail
-            self._tail = None  # rebuilt from the store if anything below fails
             with self.store.transaction():
-                tail = self._catch_up(tail)
+                tail = self._catch_up()
                 self._require_blobs(prepared)  # under the lock: a redaction deletes under it too
                 start = tail.tree.size
                 for offset, item in enumerate(prepared):
@@ -188,9 +192,8 @@ class Ledger:
             Malformed: one is not an entry.
         """
         with self._lock:
-            tail, self._tail = self._tail, None
             with self.store.transaction():
-                tail = self._catch_up(tail)
+                tail = self._catch_up()
                 start = tail.tree.size
                 rows = [_foreign_row(start + i, entry) for i, entry in enumerate(entries)]
                 self.store.insert_entries(rows)
@@ -206,11 +209,13 @@ class Ledger:
             RolledBack, SplitView: the anchor disagrees.
         """
         with self._lock:
+            held = self._anchor.read()  # before the log: what is anchored was committed before
             with self.store.snapshot():
-                tail = self._catch_up()
+                size, read = self.store.size(), StoredTree(self.store).read
+                self._anchor.require(held, size, lambda at: root_at(at, read))
+                state = Checkpoint(self.origin, size, root_at(size, read))
                 stored = self.store.latest_checkpoint()
             keys = self.verifier_keys()
-            state = Checkpoint(self.origin, tail.tree.size, tail.tree.root())
             note = stored if stored is not None and _says(stored, keys, state) else self._sign(state)
             if note != stored:
                 with self.store.transaction():
@@ -219,6 +224,12 @@ class Ledger:
                         self.store.insert_checkpoint(state.size, note)
             self._anchor.advance(note, keys, lambda size: root_at(size, StoredTree(self.store).read))
             return note
+
+    @contextmanager
+    def undisturbed(self) -> Iterator[None]:
+        """Keep this process's other threads, the timer's too, from the database meanwhile."""
+        with self._lock:
+            yield
 
     # --------------------------------------------------------------------------------------------
 
@@ -230,11 +241,12 @@ class Ledger:
         return sign_checkpoint(state, [newest, *older])
 
     def _require_unbroken(self) -> None:
+        held = self._anchor.read()  # before the log: another process may append and anchor meanwhile
         with self.store.snapshot():
             size, read = self.store.size(), StoredTree(self.store).read
-            held = self._anchor.require(size, lambda at: root_at(at, read))
+            self._anchor.require(held, size, lambda at: root_at(at, read))
             stored = self.store.latest_checkpoint()
-            tail = self._catch_up()
+            tail = self._tail = self._catch_up()
         if stored is not None:
             state = open_checkpoint(
                 stored, [VerifierKey(self.origin, k.public_key) for k in tail.ledger_keys()]
@@ -249,9 +261,13 @@ class Ledger:
         if size and (held is None or held.checkpoint.size < size):
             self._publish_soon()  # a process stopped before it could anchor: finish at the latest on close
 
-    def _catch_up(self, tail: _Tail | None = None) -> _Tail:
-        """Return the end of the log as it is now; inside a transaction or snapshot (rule 3)."""
-        tail = tail or self._tail
+    def _catch_up(self) -> _Tail:
+        """Return the end of the log as it is now; inside a transaction or snapshot (rule 3).
+
+        It is taken out of `_tail`, and put back by the caller once nothing can fail any more: what a failed
+        append left in it would be signed.
+        """
+        tail, self._tail = self._tail, None
         size = self.store.size()
         if tail is None or tail.tree.size > size:
             tail = _Tail(self.store, self.origin)
@@ -259,7 +275,6 @@ class Ledger:
             start = tail.tree.size
             tail.tree.extend(self.store.leaf_hashes(start, size))
             tail.control(self.store.of_types(_CONTROL_TYPES, start))
-        self._tail = tail
         return tail
 
     def _require_blobs(self, prepared: Sequence[Prepared]) -> None:
@@ -289,6 +304,7 @@ class Ledger:
     def _raise_publishing_error(self) -> None:
         failed, self._publishing_failed = self._publishing_failed, None
         if failed is not None:
+            self._publish_soon()  # what is in the log is still to be anchored, at the latest on close
             raise LedgerError(f"the last checkpoint could not be signed and anchored: {failed}") from failed
 
 
