@@ -51,7 +51,7 @@ class Stored:
     columns: tuple[str, str, int, str | None] | None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Segment:
     """The events of one stream inside a run: the first, and where the stream stands after the last."""
 
@@ -202,8 +202,11 @@ def _refusal(error: NotPermitted) -> Code:
 
 
 def _is_home(home: str, index: int, context: Context) -> bool:
-    inside = [r for r in context.carried if r.start <= index < r.stop]
-    return home == (inside[-1].origin if inside else context.origin)
+    expected = context.origin
+    for carried in context.carried:
+        if carried.start <= index < carried.stop:
+            expected = carried.origin
+    return home == expected
 
 
 def _check_stream(index: int, header: Header, report: Examined) -> None:
@@ -213,13 +216,13 @@ def _check_stream(index: int, header: Header, report: Examined) -> None:
         report.segments[header.stream] = Segment(index, header, index, header.at, head_after(header))
         return
     try:
-        head = follow(segment.head, header)
+        segment.head = follow(segment.head, header)
     except ChainBroken as error:
         report.findings.append(Finding("chain-broken", str(error), index, stream=header.stream))
-        head = head_after(header)
+        segment.head = head_after(header)
     if header.at < segment.last_at:
         report.findings.append(stepped_back(index, header.stream, segment.last_at, header.at))
-    report.segments[header.stream] = Segment(segment.first_index, segment.first, index, header.at, head)
+    segment.last_index, segment.last_at = index, header.at
 
 
 def stepped_back(index: int, stream: str, before: str, after: str) -> Finding:
