@@ -7,6 +7,7 @@ after the append has returned; whatever is acknowledged must be in the ledger, h
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -207,3 +208,47 @@ def size(ledger: Path) -> int:
     """Return how many entries there are."""
     with reading(ledger) as store:
         return store.size()
+
+
+# --- disks ---------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Disk:
+    """A small file system of its own, which can be filled and made read-only."""
+
+    path: Path
+
+    @property
+    def free(self) -> int:
+        """How many bytes are free."""
+        found = os.statvfs(self.path)
+        return found.f_bavail * found.f_bsize
+
+    def fill(self, leave: int) -> None:
+        """Leave only so many bytes free."""
+        with (self.path / ".filler").open("ab") as file:
+            file.write(bytes(max(0, self.free - leave)))
+
+    def make_room(self) -> None:
+        """Take back what `fill` took."""
+        (self.path / ".filler").unlink(missing_ok=True)
+
+    def freeze(self) -> None:
+        """Make it read-only."""
+        subprocess.run(["mount", "-o", "remount,ro", str(self.path)], check=True)
+
+    def names(self) -> list[str]:
+        """What lies in it."""
+        return sorted(path.name for path in self.path.iterdir() if path.name != ".filler")
+
+
+@contextmanager
+def disk(path: Path, kib: int) -> Iterator[Disk]:
+    """Mount a file system of `kib` KiB; a test that does so `needs("mount")`."""
+    path.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={kib}k", "tmpfs", str(path)], check=True)
+    try:
+        yield Disk(path)
+    finally:
+        subprocess.run(["umount", str(path)], check=True)
