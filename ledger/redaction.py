@@ -96,7 +96,7 @@ def _plan(
     if not fields and not artifacts:
         raise LedgerError(
             "nothing in this event can be redacted: it has no sealed field and no artifact",
-            advice="What stands in the clear stays in the log; `anvil retract` says that it no longer holds.",
+            advice="What stands in the clear stays in the log for ever.",
         )
     chosen = tuple(by_name[name] for name in artifacts)
     commitments = [header.sealed[name] for name in fields] + [a.commitment for a in chosen if a.commitment]
