@@ -146,7 +146,9 @@ def _spell(origin: str, note: bytes, keys: Sequence[VerifierKey]) -> bytes:
 
 def _parse(raw: bytes, origin: str) -> Anchored:
     members = canonical.decode(raw)
-    if not isinstance(members, dict) or members.get("schema") != SCHEMA or members.get("origin") != origin:
+    if not isinstance(members, dict) or members.keys() != {"schema", "origin", "keys", "checkpoint"}:
+        raise MalformedCheckpoint("it has other members than an anchor")
+    if (members["schema"], members["origin"]) != (SCHEMA, origin):
         raise MalformedCheckpoint(f"expected {SCHEMA} of {origin}")
     keys, text = members.get("keys"), members.get("checkpoint")
     if not isinstance(keys, list) or not isinstance(text, str):

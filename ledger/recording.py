@@ -23,16 +23,15 @@ from typing import Self
 
 from anvil.ledger.anchor import Anchor, rolled_back
 from anvil.ledger.blobs import BlobStore
-from anvil.ledger.chain import StreamHead, follow
+from anvil.ledger.chain import StreamHead
 from anvil.ledger.checkpoint import Checkpoint, open_checkpoint, sign_checkpoint
 from anvil.ledger.clock import Clock, system_clock
 from anvil.ledger.commitments import Opening
 from anvil.ledger.drafts import Prepared
 from anvil.ledger.envelope import Envelope
-from anvil.ledger.errors import BlobMissing, ChainBroken, LedgerError, NotPermitted, StoreDamaged
-from anvil.ledger.events import CATALOGUE, Event, StreamAbandoned, decode
-from anvil.ledger.header import Header, family
-from anvil.ledger.keyring import KEY_FAMILIES, Keyring, KnownKey, changes_keys
+from anvil.ledger.errors import BlobMissing, LedgerError, NotPermitted, StoreDamaged
+from anvil.ledger.header import Header
+from anvil.ledger.keyring import Keyring
 from anvil.ledger.keystore import KeyStore, Passphrase, passphrase_from_environment
 from anvil.ledger.merkle import leaf_hash, root_at
 from anvil.ledger.note import VerifierKey
@@ -41,14 +40,9 @@ from anvil.ledger.public import Role
 from anvil.ledger.signing import Signer
 from anvil.ledger.store import Row, Store
 from anvil.ledger.storedtree import StoredTree
-from anvil.ledger.tiledtree import TiledTree
-from anvil.ledger.upcasts import UPCASTS
+from anvil.ledger.tail import Tail, stored_head
 
 ANCHOR_DELAY_S = 1.0
-
-_CONTROL_TYPES = tuple(
-    sorted(t for t in {*CATALOGUE, *UPCASTS} if family(t) in KEY_FAMILIES or family(t) == "stream.abandoned")
-)
 
 
 @dataclass(frozen=True)
@@ -73,7 +67,7 @@ class Ledger:
         self.clock = clock
         self._anchor = anchor
         self._lock = threading.RLock()
-        self._tail: _Tail | None = None
+        self._tail: Tail | None = None
         self._timer: threading.Timer | None = None
         self._publishing_failed: Exception | None = None
 
@@ -261,7 +255,7 @@ class Ledger:
         if size and (held is None or held.checkpoint.size < size):
             self._publish_soon()  # a process stopped before it could anchor: finish at the latest on close
 
-    def _catch_up(self) -> _Tail:
+    def _catch_up(self) -> Tail:
         """Return the end of the log as it is now; inside a transaction or snapshot (rule 3).
 
         It is taken out of `_tail`, and put back by the caller once nothing can fail any more: what a failed
@@ -270,11 +264,9 @@ class Ledger:
         tail, self._tail = self._tail, None
         size = self.store.size()
         if tail is None or tail.tree.size > size:
-            tail = _Tail(self.store, self.origin)
+            tail = Tail(self.store, self.origin)
         elif tail.tree.size < size:
-            start = tail.tree.size
-            tail.tree.extend(self.store.leaf_hashes(start, size))
-            tail.control(self.store.of_types(_CONTROL_TYPES, start))
+            tail.catch_up(size)
         return tail
 
     def _require_blobs(self, prepared: Sequence[Prepared]) -> None:
@@ -306,72 +298,6 @@ class Ledger:
         if failed is not None:
             self._publish_soon()  # what is in the log is still to be anchored, at the latest on close
             raise LedgerError(f"the last checkpoint could not be signed and anchored: {failed}") from failed
-
-
-class _Tail:
-    """The end of the log: its tree, its keyring and the heads of the streams that were touched."""
-
-    def __init__(self, store: Store, origin: str) -> None:
-        self._store = store
-        self.tree: TiledTree = StoredTree(store).whole()
-        self.keyring = Keyring(origin)
-        self._heads: dict[str, StreamHead] = {}
-        self._abandoned: set[str] = set()
-        self.control(store.of_types(_CONTROL_TYPES))
-
-    def ledger_keys(self) -> list[KnownKey]:
-        """Return every ledger key there ever was."""
-        return [k for k in self.keyring.keys.values() if k.role == "ledger"]
-
-    def control(self, rows: Sequence[Row]) -> None:
-        """Take in key events and abandonments that others appended."""
-        for row in rows:
-            parsed = Envelope.parse(row.entry)
-            header = Header.parse(parsed.header)
-            if header.ledger == self.keyring.origin:
-                event = decode(header.event, header.facts, header.sealed)
-                self._note(event, row.entry_index, tuple(s.key_id for s in parsed.signatures))
-
-    def admit(self, item: Prepared, index: int) -> None:
-        """Check one event against its stream and the keyring, and take it in."""
-        header = item.header
-        head = self._head(header.stream)
-        following = follow(head, header)
-        if header.ledger != self.keyring.origin:
-            raise NotPermitted(f"an event of {header.ledger} is not recorded in {self.keyring.origin}")
-        if index:  # the first event introduces the key that signs it
-            self.keyring.require(header.key, header.event, index, header.stream_seq)
-        self._heads[header.stream] = following
-        self._note(item.draft.event, index, item.signed_by)
-
-    def _note(self, event: Event, index: int, signed_by: tuple[str, ...]) -> None:
-        if isinstance(event, StreamAbandoned):
-            head = self._head(event.abandoned)
-            if head is None or (head.seq, head.header_hash) != (event.last_seq, event.last_header):
-                raise ChainBroken(f"stream.abandoned does not name the last event of {event.abandoned}")
-            self._abandoned.add(event.abandoned)
-            self._heads[event.abandoned] = head.abandoned()
-        elif changes_keys(event.type):
-            self.keyring = self.keyring.apply(event, index, signed_by)  # type: ignore[arg-type]
-
-    def _head(self, stream: str) -> StreamHead | None:
-        if stream not in self._heads:
-            head = stored_head(self._store, stream)
-            if head is None:
-                return None
-            self._heads[stream] = head.abandoned() if stream in self._abandoned else head
-        return self._heads[stream]
-
-
-def stored_head(store: Store, stream: str) -> StreamHead | None:
-    """Return where a stream stands in the store, or None when it is not there."""
-    index = store.last_of_stream(stream)
-    entry = None if index is None else store.entry(index)
-    if entry is None:
-        return None
-    header = Header.parse(Envelope.parse(entry).header)
-    before = StreamHead(stream, header.ledger, header.key, header.stream_seq - 1, str(header.stream_prev))
-    return follow(None if header.stream_seq == 0 else before, header)
 
 
 def _row(index: int, item: Prepared) -> Row:

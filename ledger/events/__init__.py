@@ -30,7 +30,7 @@ from anvil.ledger.events.keys import (
 )
 from anvil.ledger.events.observations import ObservationNoted
 from anvil.ledger.events.streams import StreamAbandoned, StreamClosed, StreamOpened
-from anvil.ledger.upcasts import UPCASTS, Step, upcast
+from anvil.ledger.upcasts import UPCASTS, Upcast, upcast
 
 AnyEvent = (
     LedgerCreated
@@ -82,7 +82,7 @@ def decode(
     facts: Mapping[str, Any],
     sealed: Mapping[str, Opening | str],
     *,
-    steps: Mapping[str, tuple[str, Step]] = UPCASTS,
+    steps: Mapping[str, Upcast] = UPCASTS,
     catalogue: Mapping[str, type[Event]] = CATALOGUE,
 ) -> AnyEvent:
     """Return the event that a header states, brought to its newest version.
