@@ -24,8 +24,8 @@ from dataclasses import dataclass, field
 from anvil.ledger import canonical
 from anvil.ledger.blobs import BlobRef
 from anvil.ledger.chain import StreamHead, follow, head_after
-from anvil.ledger.checks.finding import Code, Finding
-from anvil.ledger.checks.keys import CarriedRange
+from anvil.ledger.checks.finding import Finding
+from anvil.ledger.checks.keys import CarriedRange, refusal
 from anvil.ledger.commitments import Opening
 from anvil.ledger.envelope import Envelope, pae
 from anvil.ledger.errors import (
@@ -37,7 +37,7 @@ from anvil.ledger.errors import (
 )
 from anvil.ledger.events import CATALOGUE
 from anvil.ledger.header import ArtifactEntry, Header, UnsupportedVersion
-from anvil.ledger.keyring import Keyring, RevokedKey, UnknownKey, changes_keys
+from anvil.ledger.keyring import Keyring, changes_keys
 from anvil.ledger.merkle import leaf_hash
 
 
@@ -172,10 +172,10 @@ def _check_signatures(
         return
     try:
         known = keyring.require(header.key, header.event, index, header.stream_seq)
-        if context.signatures:
+        if context.signatures or changes_keys(header.event):  # else a forged event could claim any key
             _verify(envelope, keyring, index)
     except NotPermitted as error:
-        report.findings.append(Finding(_refusal(error), str(error), index, stream=header.stream))
+        report.findings.append(Finding(refusal(error), str(error), index, stream=header.stream))
         return
     except SignatureInvalid as error:
         report.findings.append(Finding("tampered", str(error), index, stream=header.stream))
@@ -193,12 +193,6 @@ def _verify(envelope: Envelope, keyring: Keyring, index: int) -> None:
     message = pae(envelope.header)
     for signature in envelope.signatures:
         keyring.require_known(signature.key_id, index).public_key.verify(signature.value, message)
-
-
-def _refusal(error: NotPermitted) -> Code:
-    if isinstance(error, UnknownKey):
-        return "unknown-key"
-    return "signed-after-revocation" if isinstance(error, RevokedKey) else "not-permitted"
 
 
 def _is_home(home: str, index: int, context: Context) -> bool:
