@@ -9,7 +9,7 @@ import pytest
 
 from anvil.ledger.commitments import Commitment, Opening
 from anvil.ledger.errors import MalformedEvent, UnknownEventType
-from anvil.ledger.events import CATALOGUE, Event, Sealed, decode
+from anvil.ledger.events import CATALOGUE, Event, Facts, Sealed, decode
 from anvil.ledger.public import Count, Label, Role
 from anvil.ledger.upcasts import UPCASTS, Upcast, newest, upcast
 
