@@ -92,26 +92,32 @@ class Anchor:
                     return
             write_whole(self.path, _spell(self.origin, note, keys), mode=0o600)
 
-    def require(self, size: int, root_at: Callable[[int], bytes]) -> Anchored | None:
-        """Check that a database of `size` entries continues what is anchored; return that.
+    def require(self, held: Anchored | None, size: int, root_at: Callable[[int], bytes]) -> None:
+        """Check that a database of `size` entries continues `held`, which was read before its size was.
 
         Raises:
             RolledBack: the anchor is ahead of the database.
             SplitView: the database holds another history.
         """
-        held = self.read()
         if held is None:
-            return None
+            return
         if held.checkpoint.size > size:
             raise rolled_back(self.origin, held.checkpoint.size, size)
         root = root_at(held.checkpoint.size)
         if root != held.checkpoint.root:
             raise _split(self.origin, held.checkpoint, Checkpoint(self.origin, held.checkpoint.size, root))
-        return held
 
     @contextmanager
     def _locked(self) -> Iterator[None]:
-        with self.path.with_suffix(".lock").open("w") as file:
+        path = self.path.with_suffix(".lock")
+        try:
+            file = path.open("w")
+        except OSError as error:
+            raise LedgerError(
+                f"anchor {self.path} cannot be moved: {path.name}: {error.strerror}",
+                advice="The log itself is complete. Make the directory writable; the next command finishes.",
+            ) from error
+        with file:
             fcntl.flock(file, fcntl.LOCK_EX)
             yield
 
@@ -140,7 +146,9 @@ def _spell(origin: str, note: bytes, keys: Sequence[VerifierKey]) -> bytes:
 
 def _parse(raw: bytes, origin: str) -> Anchored:
     members = canonical.decode(raw)
-    if not isinstance(members, dict) or members.get("schema") != SCHEMA or members.get("origin") != origin:
+    if not isinstance(members, dict) or members.keys() != {"schema", "origin", "keys", "checkpoint"}:
+        raise MalformedCheckpoint("it has other members than an anchor")
+    if (members["schema"], members["origin"]) != (SCHEMA, origin):
         raise MalformedCheckpoint(f"expected {SCHEMA} of {origin}")
     keys, text = members.get("keys"), members.get("checkpoint")
     if not isinstance(keys, list) or not isinstance(text, str):

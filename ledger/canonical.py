@@ -15,6 +15,7 @@ independent implementation.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Any
 
 import orjson
@@ -24,6 +25,7 @@ from anvil.ledger.errors import MalformedCanonical
 _OPTIONS = orjson.OPT_SORT_KEYS | orjson.OPT_STRICT_INTEGER
 
 _KEY = re.compile(r"[a-z0-9_]+")
+_PLAIN = frozenset({str, int, bool, type(None)})
 
 
 def encode(value: Any) -> bytes:
@@ -88,15 +90,16 @@ def require_profile(value: Any) -> None:
         MalformedCanonical: a float, a key with other characters, or a type that is not JSON.
     """
     kind = type(value)
-    if kind is str or kind is int or value is None or kind is bool:
+    if kind in _PLAIN:
         return
     if kind is dict:
         for key, item in value.items():
-            if type(key) is not str or not _KEY.fullmatch(key):
+            if type(key) is not str or not _is_key(key):
                 raise MalformedCanonical(
                     f"not canonical JSON: a key is made of a-z 0-9 _, found {str(key)[:60]!r}"
                 )
-            require_profile(item)
+            if type(item) not in _PLAIN:
+                require_profile(item)
     elif kind is list or kind is tuple:
         for item in value:
             require_profile(item)
@@ -104,6 +107,11 @@ def require_profile(value: Any) -> None:
         raise MalformedCanonical(f"not canonical JSON: there are no floats, found {value!r}")
     else:
         raise MalformedCanonical(f"not canonical JSON: {kind.__name__} is no JSON type")
+
+
+@lru_cache(maxsize=256)  # the same few keys stand in every event
+def _is_key(text: str) -> bool:
+    return _KEY.fullmatch(text) is not None
 
 
 def _difference(raw: bytes, canonical: bytes) -> str:

@@ -23,7 +23,7 @@ OPENING_FAMILIES = frozenset({"stream.opened", "ledger.created"})
 CLOSING_FAMILY = "stream.closed"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class StreamHead:
     """Where a stream stands after its last event."""
 

@@ -5,14 +5,14 @@
    beside them for convenience, and whoever verifies should have it from elsewhere.
 3. For an auditor there are also ``openings.ndjson`` (salts and values of what is sealed) and the
    blobs. That is everything private: it is for the auditor, not for publication.
-4. An export can be repeated into the same folder. Full tiles never change; the checkpoint is
-   replaced last, so that a reader always finds the tiles that it covers.
+4. An export can be repeated into the same folder, also after it was interrupted. Full tiles never
+   change and are written whole; the checkpoint is replaced last, so that a reader always finds the
+   tiles that it covers.
 """
 
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,7 +20,7 @@ from pathlib import Path
 from anvil.ledger.blobs import BlobStore
 from anvil.ledger.checkpoint import Checkpoint
 from anvil.ledger.errors import LedgerError
-from anvil.ledger.files import write_whole
+from anvil.ledger.files import copy_whole, make_private_directory, write_whole
 from anvil.ledger.merkle import inclusion_proof
 from anvil.ledger.note import SignedNote
 from anvil.ledger.places import LedgerPlace
@@ -70,15 +70,16 @@ def export(
     store = Store.open_readonly(place.database)
     try:
         note, state = newest_checkpoint(store)
-        _require_same_log(target, state)
+        _require_same_log(target, state, place)
         try:
+            if place.verifier_key.exists():  # first: it names the log of an export that was interrupted
+                target.mkdir(parents=True, exist_ok=True)
+                write_whole(target / "log.vkey", place.verifier_key.read_bytes())
             files = _write_tiles(store, target, state.size, progress)
             openings = blobs = 0
             if audit:
                 openings = _write_openings(store, target)
                 blobs = _copy_blobs(BlobStore(place.blobs), BlobStore(target / "blobs"))
-            if place.verifier_key.exists():
-                write_whole(target / "log.vkey", place.verifier_key.read_bytes())
             write_whole(target / "checkpoint", note)
         except OSError as error:
             raise LedgerError(f"{target} could not be written: {error.strerror}") from error
@@ -109,10 +110,10 @@ def prove(place: LedgerPlace, index: int) -> tuple[bytes, TlogProof]:
         store.close()
 
 
-def _require_same_log(target: Path, state: Checkpoint) -> None:
+def _require_same_log(target: Path, state: Checkpoint, place: LedgerPlace) -> None:
     path = target / "checkpoint"
     if not path.exists():
-        if target.exists() and any(target.iterdir()):
+        if target.exists() and any(target.iterdir()) and not _is_begun(target, place):
             raise LedgerError(
                 f"{target} holds other files", advice="Name an empty directory, or an earlier export."
             )
@@ -124,6 +125,14 @@ def _require_same_log(target: Path, state: Checkpoint) -> None:
             f"this is {state.size} entries of {state.origin}",
             advice="Name another directory.",
         )
+
+
+def _is_begun(target: Path, place: LedgerPlace) -> bool:
+    """Say whether an earlier export of the same ledger was interrupted in `target`."""
+    key = target / "log.vkey"
+    return (
+        key.exists() and place.verifier_key.exists() and key.read_bytes() == place.verifier_key.read_bytes()
+    )
 
 
 def _write_tiles(store: Store, target: Path, size: int, progress: Progress) -> int:
@@ -151,7 +160,7 @@ def _is_due(path: Path, width: int) -> bool:
 
 def _write(path: Path, content: bytes) -> int:
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(content)
+    write_whole(path, content)  # half of a full tile would stay for ever
     return 1
 
 
@@ -169,9 +178,8 @@ def _copy_blobs(source: BlobStore, target: BlobStore) -> int:
     for digest in source.digests():
         path = target.path(digest)
         if not path.exists():
-            path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            shutil.copyfile(source.path(digest), path)
-            path.chmod(0o600)
+            make_private_directory(path.parent)
+            copy_whole(source.path(digest), path, mode=0o600)
         copied += 1
     target.directory.mkdir(exist_ok=True, mode=0o700)
     return copied

@@ -8,7 +8,10 @@ from __future__ import annotations
 
 import os
 import secrets
+import shutil
+from io import BytesIO
 from pathlib import Path
+from typing import BinaryIO
 
 from anvil.ledger.errors import LedgerError
 
@@ -19,12 +22,30 @@ def write_whole(path: Path, content: bytes, *, mode: int = 0o644) -> None:
     Raises:
         LedgerError: the file system refused; the old file is untouched.
     """
+    _replace(path, BytesIO(content), mode)
+
+
+def copy_whole(source: Path, path: Path, *, mode: int = 0o644) -> None:
+    """Replace the file at `path` by a copy of `source`, of any size, with the permission bits `mode`.
+
+    Raises:
+        LedgerError: the file system refused; the old file is untouched.
+    """
+    try:
+        with source.open("rb") as file:
+            _replace(path, file, mode)
+    except OSError as error:
+        raise LedgerError(f"{source} could not be read: {error.strerror}") from error
+
+
+def _replace(path: Path, content: BinaryIO, mode: int) -> None:
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(6)}")
     try:
         descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
         try:
             with os.fdopen(descriptor, "wb") as file:
-                file.write(content)
+                shutil.copyfileobj(content, file)
+                file.flush()
                 flush(file.fileno())
             temporary.rename(path)
         except BaseException:

@@ -18,8 +18,9 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
+from functools import lru_cache
 from typing import Any
 
 from anvil.ledger import canonical
@@ -147,7 +148,10 @@ class Header:
 
     def with_raw(self, raw: bytes) -> Header:
         """Return this header together with its bytes, as `encode` gave them."""
-        return replace(self, raw=raw)
+        return Header(
+            self.ledger, self.stream, self.stream_seq, self.stream_prev, self.at, self.event, self.key,
+            self.facts, self.subject, self.artifacts, self.sealed, raw,
+        )  # fmt: skip
 
     def encode(self) -> bytes:
         """Return the canonical bytes of this header.
@@ -240,12 +244,29 @@ def _require_moment(value: Any) -> None:
         raise MalformedHeader(f"header member at: no day of the calendar: {value!r}") from error
 
 
+# What names a ledger, stream, type, key or subject recurs from event to event and is checked once.
+# Only what passed is remembered; text equals nothing but the same text.
+
+
+@lru_cache(maxsize=4096)
+def _require_names(ledger: Any, stream: Any, event: Any, key: Any) -> None:
+    _require(_ORIGIN, ledger, "ledger", _MAX_ORIGIN)
+    _require(_STREAM, stream, "stream")
+    _require(_EVENT, event, "event", _MAX_EVENT)
+    _require(_HEX64, key, "key")
+
+
+@lru_cache(maxsize=4096)
+def _subject(parts: tuple[tuple[str, Any], ...]) -> Subject:
+    return Subject(**dict(parts))
+
+
 def _require_scalars(members: dict[str, Any]) -> None:
-    _require(_ORIGIN, members["ledger"], "ledger", _MAX_ORIGIN)
-    _require(_STREAM, members["stream"], "stream")
+    try:
+        _require_names(members["ledger"], members["stream"], members["event"], members["key"])
+    except TypeError as error:  # an array or an object cannot be looked up
+        raise MalformedHeader("header members ledger, stream, event, key: expected text") from error
     _require_moment(members["at"])
-    _require(_EVENT, members["event"], "event", _MAX_EVENT)
-    _require(_HEX64, members["key"], "key")
     _require_count(members["stream_seq"], "stream_seq")
     if members["stream_seq"]:
         _require(_HEX64, members["stream_prev"], "stream_prev")
@@ -261,7 +282,10 @@ def _parse_subject(value: Any) -> Subject:
         raise MalformedHeader(f"header member subject: found {str(value)[:80]!r}")
     if None in value.values():
         raise MalformedHeader("header member subject: what is absent is left out, found null")
-    return Subject(**value)
+    try:
+        return _subject(tuple(value.items()))
+    except TypeError as error:  # an array or an object cannot be looked up
+        raise MalformedHeader(f"header member subject: expected labels, found {str(value)[:80]!r}") from error
 
 
 def _parse_artifacts(value: Any) -> tuple[ArtifactEntry, ...]:

@@ -1,11 +1,12 @@
 """The keyring: which key may sign what, and from where to where in the log.
 
-1. A key is known from the entry that introduces it (``ledger.created``, ``key.added``,
-   ``key.rotated``) on, never before, and only under the home ledger that introduced it.
+1. A key is known after the entry that introduces it (``ledger.created``, ``key.added``,
+   ``key.rotated``), never before, and only under the home ledger that introduced it. In that entry it
+   signs along; only in ``ledger.created`` is an introduced key, the root key, the first to sign.
 2. Whatever introduces a key is signed by that key too: proof that somebody holds it.
-3. A role may sign the types whose class says so (``signed_by``). Of a type that this build does
-   not know the right to sign cannot be judged, and is not.
-4. A rotated key may finish streams that it opened and open no new one.
+3. A role may sign the types whose class says so (``signed_by``). A ledger key signs no event at all.
+   Of a type that this build does not know the right to sign cannot be judged further, and is not.
+4. A rotated key may finish streams that it opened; it opens no new one and changes no keys.
 5. A revoked key may sign nothing from the revoking entry on. What it signed at or after the last
    good state and before the revocation is disowned: still in the log, supporting nothing.
 6. Key events are judged by the keyring as it stood before them. The root key cannot be revoked:
@@ -22,6 +23,7 @@ from anvil.ledger.events import CATALOGUE, AnyEvent, KeyAdded, KeyRevoked, KeyRo
 from anvil.ledger.header import family
 from anvil.ledger.public import Role
 from anvil.ledger.signing import PublicKey
+from anvil.ledger.upcasts import newest
 
 KEY_FAMILIES = frozenset({"ledger.created", "key.added", "key.rotated", "key.revoked"})
 """Families of events that change a keyring."""
@@ -67,10 +69,20 @@ class Keyring:
             NotPermitted: its role may not sign the type, or it was rotated and opens a stream.
         """
         known = self.require_known(key_id, index)
-        if known.rotated is not None and known.rotated < index and stream_seq == 0:
-            raise NotPermitted(
-                f"key {key_id[:16]} ({known.role}) was rotated at index {known.rotated} and opens no new stream"
-            )
+        if known.added == index and index != self.base:
+            raise UnknownKey(f"key {key_id[:16]} signs the event that introduces it")
+        if known.role == "ledger":
+            raise NotPermitted(f"key {key_id[:16]} is a ledger key; it signs checkpoints and no event")
+        if known.rotated is not None and known.rotated < index:
+            if stream_seq == 0:
+                raise NotPermitted(
+                    f"key {key_id[:16]} ({known.role}) was rotated at index {known.rotated} and opens no new stream"
+                )
+            if changes_keys(event_type):
+                raise NotPermitted(
+                    f"key {key_id[:16]} ({known.role}) was rotated at index {known.rotated}; "
+                    "it may end its streams, not change keys"
+                )
         roles = permitted_roles(event_type)
         if roles is not None and known.role not in roles:
             raise NotPermitted(
@@ -169,7 +181,7 @@ class RevokedKey(NotPermitted):
 
 def permitted_roles(event_type: str) -> frozenset[Role] | None:
     """Return the roles that may sign `event_type`, or None when this build does not know the type."""
-    cls = CATALOGUE.get(event_type)
+    cls = CATALOGUE.get(newest(event_type))
     return None if cls is None else cls.signed_by
 
 

@@ -4,8 +4,9 @@
    clear field has a type from this module. What has none is sealed.
 2. A public type is recognised by the `Public` marker in its annotation; its `language` says in
    words which strings or integers belong to it, and the generated docs print it.
-3. The languages are narrow on purpose: none of them holds a path, an address, a sentence or a
-   token, except `PublicText`, which is what a person wrote for publication.
+3. The languages are narrow on purpose: none of them holds a path, a sentence or a URL, except
+   `PublicText`, which is what a person wrote for publication. A `Label` is chosen by a recipe or a
+   person and could be chosen badly (a host name is one, too); whatever publishes looks at it again.
 
 No other module defines a public type; `anvil.ledger.events.base` refuses event classes whose
 clear fields are anything else.

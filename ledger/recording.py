@@ -14,7 +14,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -22,16 +23,15 @@ from typing import Self
 
 from anvil.ledger.anchor import Anchor, rolled_back
 from anvil.ledger.blobs import BlobStore
-from anvil.ledger.chain import StreamHead, follow
+from anvil.ledger.chain import StreamHead
 from anvil.ledger.checkpoint import Checkpoint, open_checkpoint, sign_checkpoint
 from anvil.ledger.clock import Clock, system_clock
 from anvil.ledger.commitments import Opening
 from anvil.ledger.drafts import Prepared
 from anvil.ledger.envelope import Envelope
-from anvil.ledger.errors import BlobMissing, ChainBroken, LedgerError, NotPermitted, StoreDamaged
-from anvil.ledger.events import CATALOGUE, Event, StreamAbandoned, decode
-from anvil.ledger.header import Header, family
-from anvil.ledger.keyring import KEY_FAMILIES, Keyring, KnownKey, changes_keys
+from anvil.ledger.errors import BlobMissing, LedgerError, NotPermitted, StoreDamaged
+from anvil.ledger.header import Header
+from anvil.ledger.keyring import Keyring
 from anvil.ledger.keystore import KeyStore, Passphrase, passphrase_from_environment
 from anvil.ledger.merkle import leaf_hash, root_at
 from anvil.ledger.note import VerifierKey
@@ -40,14 +40,9 @@ from anvil.ledger.public import Role
 from anvil.ledger.signing import Signer
 from anvil.ledger.store import Row, Store
 from anvil.ledger.storedtree import StoredTree
-from anvil.ledger.tiledtree import TiledTree
-from anvil.ledger.upcasts import UPCASTS
+from anvil.ledger.tail import Tail, stored_head
 
 ANCHOR_DELAY_S = 1.0
-
-_CONTROL_TYPES = tuple(
-    sorted(t for t in {*CATALOGUE, *UPCASTS} if family(t) in KEY_FAMILIES or family(t) == "stream.abandoned")
-)
 
 
 @dataclass(frozen=True)
@@ -72,7 +67,7 @@ class Ledger:
         self.clock = clock
         self._anchor = anchor
         self._lock = threading.RLock()
-        self._tail: _Tail | None = None
+        self._tail: Tail | None = None
         self._timer: threading.Timer | None = None
         self._publishing_failed: Exception | None = None
 
@@ -115,23 +110,28 @@ class Ledger:
     def close(self) -> None:
         """Sign and anchor what was appended, then close. Safe to call twice."""
         with self._lock:
-            if self._timer is not None:
-                self._timer.cancel()
-                self._timer = None
-                try:
+            timer, failed = self._timer, self._publishing_failed
+            self._timer, self._publishing_failed = None, None
+            try:
+                if timer is not None:
+                    timer.cancel()
+                if timer is not None or failed is not None:  # what failed before is tried once more
                     self.checkpoint()
-                finally:
-                    self.store.close()
-            else:
+            finally:
                 self.store.close()
-            self._raise_publishing_error()
 
     # -- what is known ---------------------------------------------------------------------------
 
     def keyring(self) -> Keyring:
         """Return the keyring after everything that is in the log now."""
         with self._lock, self.store.snapshot():
-            return self._catch_up().keyring
+            self._tail = self._catch_up()
+            return self._tail.keyring
+
+    def head(self, stream: str) -> StreamHead | None:
+        """Return where a stream stands in the log now, or None when it has no event there."""
+        with self._lock, self.store.snapshot():
+            return stored_head(self.store, stream)
 
     def signer(self, role: Role) -> Signer:
         """Return the newest key of `role` that this user holds.
@@ -165,10 +165,8 @@ class Ledger:
         """
         with self._lock:
             self._raise_publishing_error()
-            tail = self._tail
-            self._tail = None  # rebuilt from the store if anything below fails
             with self.store.transaction():
-                tail = self._catch_up(tail)
+                tail = self._catch_up()
                 self._require_blobs(prepared)  # under the lock: a redaction deletes under it too
                 start = tail.tree.size
                 for offset, item in enumerate(prepared):
@@ -188,9 +186,8 @@ class Ledger:
             Malformed: one is not an entry.
         """
         with self._lock:
-            tail, self._tail = self._tail, None
             with self.store.transaction():
-                tail = self._catch_up(tail)
+                tail = self._catch_up()
                 start = tail.tree.size
                 rows = [_foreign_row(start + i, entry) for i, entry in enumerate(entries)]
                 self.store.insert_entries(rows)
@@ -206,11 +203,13 @@ class Ledger:
             RolledBack, SplitView: the anchor disagrees.
         """
         with self._lock:
+            held = self._anchor.read()  # before the log: what is anchored was committed before
             with self.store.snapshot():
-                tail = self._catch_up()
+                size, read = self.store.size(), StoredTree(self.store).read
+                self._anchor.require(held, size, lambda at: root_at(at, read))
+                state = Checkpoint(self.origin, size, root_at(size, read))
                 stored = self.store.latest_checkpoint()
             keys = self.verifier_keys()
-            state = Checkpoint(self.origin, tail.tree.size, tail.tree.root())
             note = stored if stored is not None and _says(stored, keys, state) else self._sign(state)
             if note != stored:
                 with self.store.transaction():
@@ -219,6 +218,12 @@ class Ledger:
                         self.store.insert_checkpoint(state.size, note)
             self._anchor.advance(note, keys, lambda size: root_at(size, StoredTree(self.store).read))
             return note
+
+    @contextmanager
+    def undisturbed(self) -> Iterator[None]:
+        """Keep this process's other threads, the timer's too, from the database meanwhile."""
+        with self._lock:
+            yield
 
     # --------------------------------------------------------------------------------------------
 
@@ -230,11 +235,12 @@ class Ledger:
         return sign_checkpoint(state, [newest, *older])
 
     def _require_unbroken(self) -> None:
+        held = self._anchor.read()  # before the log: another process may append and anchor meanwhile
         with self.store.snapshot():
             size, read = self.store.size(), StoredTree(self.store).read
-            held = self._anchor.require(size, lambda at: root_at(at, read))
+            self._anchor.require(held, size, lambda at: root_at(at, read))
             stored = self.store.latest_checkpoint()
-            tail = self._catch_up()
+            tail = self._tail = self._catch_up()
         if stored is not None:
             state = open_checkpoint(
                 stored, [VerifierKey(self.origin, k.public_key) for k in tail.ledger_keys()]
@@ -249,17 +255,18 @@ class Ledger:
         if size and (held is None or held.checkpoint.size < size):
             self._publish_soon()  # a process stopped before it could anchor: finish at the latest on close
 
-    def _catch_up(self, tail: _Tail | None = None) -> _Tail:
-        """Return the end of the log as it is now; inside a transaction or snapshot (rule 3)."""
-        tail = tail or self._tail
+    def _catch_up(self) -> Tail:
+        """Return the end of the log as it is now; inside a transaction or snapshot (rule 3).
+
+        It is taken out of `_tail`, and put back by the caller once nothing can fail any more: what a failed
+        append left in it would be signed.
+        """
+        tail, self._tail = self._tail, None
         size = self.store.size()
         if tail is None or tail.tree.size > size:
-            tail = _Tail(self.store, self.origin)
+            tail = Tail(self.store, self.origin)
         elif tail.tree.size < size:
-            start = tail.tree.size
-            tail.tree.extend(self.store.leaf_hashes(start, size))
-            tail.control(self.store.of_types(_CONTROL_TYPES, start))
-        self._tail = tail
+            tail.catch_up(size)
         return tail
 
     def _require_blobs(self, prepared: Sequence[Prepared]) -> None:
@@ -289,73 +296,8 @@ class Ledger:
     def _raise_publishing_error(self) -> None:
         failed, self._publishing_failed = self._publishing_failed, None
         if failed is not None:
+            self._publish_soon()  # what is in the log is still to be anchored, at the latest on close
             raise LedgerError(f"the last checkpoint could not be signed and anchored: {failed}") from failed
-
-
-class _Tail:
-    """The end of the log: its tree, its keyring and the heads of the streams that were touched."""
-
-    def __init__(self, store: Store, origin: str) -> None:
-        self._store = store
-        self.tree: TiledTree = StoredTree(store).whole()
-        self.keyring = Keyring(origin)
-        self._heads: dict[str, StreamHead] = {}
-        self._abandoned: set[str] = set()
-        self.control(store.of_types(_CONTROL_TYPES))
-
-    def ledger_keys(self) -> list[KnownKey]:
-        """Return every ledger key there ever was."""
-        return [k for k in self.keyring.keys.values() if k.role == "ledger"]
-
-    def control(self, rows: Sequence[Row]) -> None:
-        """Take in key events and abandonments that others appended."""
-        for row in rows:
-            parsed = Envelope.parse(row.entry)
-            header = Header.parse(parsed.header)
-            if header.ledger == self.keyring.origin:
-                event = decode(header.event, header.facts, header.sealed)
-                self._note(event, row.entry_index, tuple(s.key_id for s in parsed.signatures))
-
-    def admit(self, item: Prepared, index: int) -> None:
-        """Check one event against its stream and the keyring, and take it in."""
-        header = item.header
-        head = self._head(header.stream)
-        following = follow(head, header)
-        if header.ledger != self.keyring.origin:
-            raise NotPermitted(f"an event of {header.ledger} is not recorded in {self.keyring.origin}")
-        if index:  # the first event introduces the key that signs it
-            self.keyring.require(header.key, header.event, index, header.stream_seq)
-        self._heads[header.stream] = following
-        self._note(item.draft.event, index, item.signed_by)
-
-    def _note(self, event: Event, index: int, signed_by: tuple[str, ...]) -> None:
-        if isinstance(event, StreamAbandoned):
-            head = self._head(event.abandoned)
-            if head is None or (head.seq, head.header_hash) != (event.last_seq, event.last_header):
-                raise ChainBroken(f"stream.abandoned does not name the last event of {event.abandoned}")
-            self._abandoned.add(event.abandoned)
-            self._heads[event.abandoned] = head.abandoned()
-        elif changes_keys(event.type):
-            self.keyring = self.keyring.apply(event, index, signed_by)  # type: ignore[arg-type]
-
-    def _head(self, stream: str) -> StreamHead | None:
-        if stream not in self._heads:
-            head = stored_head(self._store, stream)
-            if head is None:
-                return None
-            self._heads[stream] = head.abandoned() if stream in self._abandoned else head
-        return self._heads[stream]
-
-
-def stored_head(store: Store, stream: str) -> StreamHead | None:
-    """Return where a stream stands in the store, or None when it is not there."""
-    index = store.last_of_stream(stream)
-    entry = None if index is None else store.entry(index)
-    if entry is None:
-        return None
-    header = Header.parse(Envelope.parse(entry).header)
-    before = StreamHead(stream, header.ledger, header.key, header.stream_seq - 1, str(header.stream_prev))
-    return follow(None if header.stream_seq == 0 else before, header)
 
 
 def _row(index: int, item: Prepared) -> Row:

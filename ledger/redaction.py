@@ -69,12 +69,13 @@ def redact(
     already = _already_redacted(ledger, plan.target)
     drafts = [Draft(event) for event in _events(plan, reason) if _name_of(event) not in already]
     recorded = record(ledger, ledger.signer("operator"), drafts, purpose="redaction") if drafts else []
-    with ledger.store.transaction():
-        _require_unshared(_others(ledger, plan, seen, ledger.store.size()))
-        ledger.store.delete_openings(plan.commitments)
-        for blob in plan.blobs:
-            ledger.blobs.delete(blob.digest)
-    ledger.store.scrub()
+    with ledger.undisturbed():
+        with ledger.store.transaction():
+            _require_unshared(_others(ledger, plan, seen, ledger.store.size()))
+            ledger.store.delete_openings(plan.commitments)
+            for blob in plan.blobs:
+                ledger.blobs.delete(blob.digest)
+        ledger.store.scrub()
     return Redacted(tuple(recorded), plan.fields, tuple(a.name for a in plan.artifacts), plan.blobs)
 
 
@@ -95,7 +96,7 @@ def _plan(
     if not fields and not artifacts:
         raise LedgerError(
             "nothing in this event can be redacted: it has no sealed field and no artifact",
-            advice="What stands in the clear stays in the log; `anvil retract` says that it no longer holds.",
+            advice="What stands in the clear stays in the log for ever.",
         )
     chosen = tuple(by_name[name] for name in artifacts)
     commitments = [header.sealed[name] for name in fields] + [a.commitment for a in chosen if a.commitment]

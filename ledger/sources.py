@@ -144,8 +144,8 @@ class DatabaseSource:
 
     def rows(self, start: int, stop: int) -> Iterator[Stored]:
         """Yield the entries of the half-open range, in order."""
-        for index, leaf, entry, *columns in self._store.rows(start, stop):
-            yield Stored(index, entry, leaf, tuple(columns))  # type: ignore[arg-type]  # the row's last four
+        for row in self._store.rows(start, stop):
+            yield Stored(row.entry_index, row.entry, row.leaf_hash, row[3:])
 
     def control(self, start: int) -> Iterable[tuple[int, bytes]]:
         """Return (index, entry) of the events that must be read first."""

@@ -35,6 +35,7 @@ class Stream:
         self._signer = signer
         self._seq = 0
         self._prev: str | None = None
+        self._is_certain = True
         self.id = _new_id(ledger)
         self.is_open = False
 
@@ -49,20 +50,19 @@ class Stream:
         """Record events, all or none, in one transaction.
 
         Raises:
-            LedgerError: the stream has ended, or what `Ledger.append` raises; the stream stands where it stood.
+            LedgerError: the stream has ended, or what `Ledger.append` raises; the stream can go on.
         """
-        seq, prev = self._seq, self._prev
-        try:
-            recorded = self._ledger.append(self._prepare(drafts))
-        except BaseException:
-            self._seq, self._prev = seq, prev
-            raise
+        self._look_again()
+        self._is_certain = False
+        recorded = self._ledger.append(self._prepare(drafts))
+        self._is_certain = True
         last = drafts[-1].event
         self.is_open = not isinstance(last, StreamClosed)
         return recorded
 
     def close(self, reason: str | None = None) -> None:
         """End the stream: completed, or aborted when a reason is given. Nothing happens if it has ended."""
+        self._look_again()
         if self.is_open:
             self.append([Draft(closing(reason))])
 
@@ -76,6 +76,17 @@ class Stream:
             self.close()
         else:
             self.close("interrupted" if issubclass(kind, KeyboardInterrupt | SystemExit) else "failed")
+
+    def _look_again(self) -> None:
+        """After an append that did not return, go on from what is in the log.
+
+        A failed flush or an interrupt does not tell whether the events were committed.
+        """
+        if not self._is_certain:
+            head = self._ledger.head(self.id)
+            self._seq, self._prev = (0, None) if head is None else (head.seq + 1, head.header_hash)
+            self.is_open = head is not None and head.state == "open"
+            self._is_certain = True
 
     def _prepare(self, drafts: Sequence[Draft]) -> list[Prepared]:
         at = timestamp(self._ledger.clock())

@@ -2,29 +2,63 @@
 
 1. A published version of an event is never edited. A new shape is the next version, and one pure
    step here takes facts of the old shape to the new one.
-2. A step sees facts only: no clock, no store, no sealed value. What the old shape did not say
+2. The old shape stays as a class, and facts are checked against it before a step sees them: a step
+   must not turn what never was valid into something that is.
+3. A step sees facts only: no clock, no store, no sealed value. What the old shape did not say
    becomes null; a step never guesses.
-3. Steps chain, so that an event of any age reaches today's class. Stored bytes never change.
+4. Steps chain, so that an event of any age reaches today's class. Stored bytes never change.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
+
+from pydantic import BaseModel, ValidationError
+
+from anvil.ledger.errors import MalformedEvent
 
 Step = Callable[[Mapping[str, Any]], dict[str, Any]]
 """Facts of one version in, facts of the next out."""
 
-UPCASTS: Mapping[str, tuple[str, Step]] = {}
-"""Event type of the older version to the next version's type and the step that leads there."""
+
+@dataclass(frozen=True)
+class Upcast:
+    """From one version to the next: the shape of the old facts, the next type, and the step."""
+
+    old: type[BaseModel]
+    to: str
+    step: Step
+
+
+UPCASTS: Mapping[str, Upcast] = {}
+"""Event type of an older version to what leads from it to the next."""
 
 
 def upcast(
-    event_type: str, facts: Mapping[str, Any], steps: Mapping[str, tuple[str, Step]] = UPCASTS
+    event_type: str, facts: Mapping[str, Any], steps: Mapping[str, Upcast] = UPCASTS
 ) -> tuple[str, dict[str, Any]]:
-    """Return the newest type that steps lead to from `event_type`, and the facts in its shape."""
+    """Return the newest type that steps lead to from `event_type`, and the facts in its shape.
+
+    Raises:
+        MalformedEvent: the facts do not fit the version that they claim.
+    """
     current = dict(facts)
     while event_type in steps:
-        event_type, step = steps[event_type]
-        current = step(current)
+        upward = steps[event_type]
+        try:
+            upward.old.model_validate(current, strict=True)
+        except ValidationError as error:
+            raise MalformedEvent(
+                f"{event_type}: {error.error_count()} facts do not fit this version"
+            ) from error
+        event_type, current = upward.to, upward.step(current)
     return event_type, current
+
+
+def newest(event_type: str, steps: Mapping[str, Upcast] = UPCASTS) -> str:
+    """Return the type that events of `event_type` are read as."""
+    while event_type in steps:
+        event_type = steps[event_type].to
+    return event_type

@@ -113,6 +113,8 @@ def verify(
             report.findings.append(Finding("store-damaged", str(error)))
         except Malformed as error:
             report.findings.append(Finding("non-canonical", str(error)))
+        # a control event is judged before the others and with them: what was said twice is said once
+        report.findings = list({(f.code, f.index, f.until, f.message): f for f in report.findings}.values())
         return report
     finally:
         source.close()
@@ -191,6 +193,9 @@ class _Verification:
             if checkpoint is not None:
                 stated.append(StatedRoot(size, checkpoint.root, "a stored checkpoint", "tampered"))
                 report.checkpoint = checkpoint
+        for index, state in control.revocations:
+            root = bytes.fromhex(state.root)
+            stated.append(StatedRoot(state.size, root, f"the revocation at index {index}", "not-permitted"))
         if report.checkpoint is None and not report.begin:
             self._found.append(
                 Finding("not-checked", "no checkpoint is stored; nothing signed covers the whole log")

@@ -24,8 +24,8 @@ from dataclasses import dataclass, field
 from anvil.ledger import canonical
 from anvil.ledger.blobs import BlobRef
 from anvil.ledger.chain import StreamHead, follow, head_after
-from anvil.ledger.checks.finding import Code, Finding
-from anvil.ledger.checks.keys import CarriedRange
+from anvil.ledger.checks.finding import Finding
+from anvil.ledger.checks.keys import CarriedRange, refusal
 from anvil.ledger.commitments import Opening
 from anvil.ledger.envelope import Envelope, pae
 from anvil.ledger.errors import (
@@ -37,7 +37,7 @@ from anvil.ledger.errors import (
 )
 from anvil.ledger.events import CATALOGUE
 from anvil.ledger.header import ArtifactEntry, Header, UnsupportedVersion
-from anvil.ledger.keyring import Keyring, RevokedKey, UnknownKey, changes_keys
+from anvil.ledger.keyring import Keyring, changes_keys
 from anvil.ledger.merkle import leaf_hash
 
 
@@ -51,7 +51,7 @@ class Stored:
     columns: tuple[str, str, int, str | None] | None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Segment:
     """The events of one stream inside a run: the first, and where the stream stands after the last."""
 
@@ -172,10 +172,10 @@ def _check_signatures(
         return
     try:
         known = keyring.require(header.key, header.event, index, header.stream_seq)
-        if context.signatures:
+        if context.signatures or changes_keys(header.event):  # else a forged event could claim any key
             _verify(envelope, keyring, index)
     except NotPermitted as error:
-        report.findings.append(Finding(_refusal(error), str(error), index, stream=header.stream))
+        report.findings.append(Finding(refusal(error), str(error), index, stream=header.stream))
         return
     except SignatureInvalid as error:
         report.findings.append(Finding("tampered", str(error), index, stream=header.stream))
@@ -195,15 +195,12 @@ def _verify(envelope: Envelope, keyring: Keyring, index: int) -> None:
         keyring.require_known(signature.key_id, index).public_key.verify(signature.value, message)
 
 
-def _refusal(error: NotPermitted) -> Code:
-    if isinstance(error, UnknownKey):
-        return "unknown-key"
-    return "signed-after-revocation" if isinstance(error, RevokedKey) else "not-permitted"
-
-
 def _is_home(home: str, index: int, context: Context) -> bool:
-    inside = [r for r in context.carried if r.start <= index < r.stop]
-    return home == (inside[-1].origin if inside else context.origin)
+    expected = context.origin
+    for carried in context.carried:
+        if carried.start <= index < carried.stop:
+            expected = carried.origin
+    return home == expected
 
 
 def _check_stream(index: int, header: Header, report: Examined) -> None:
@@ -213,13 +210,13 @@ def _check_stream(index: int, header: Header, report: Examined) -> None:
         report.segments[header.stream] = Segment(index, header, index, header.at, head_after(header))
         return
     try:
-        head = follow(segment.head, header)
+        segment.head = follow(segment.head, header)
     except ChainBroken as error:
         report.findings.append(Finding("chain-broken", str(error), index, stream=header.stream))
-        head = head_after(header)
+        segment.head = head_after(header)
     if header.at < segment.last_at:
         report.findings.append(stepped_back(index, header.stream, segment.last_at, header.at))
-    report.segments[header.stream] = Segment(segment.first_index, segment.first, index, header.at, head)
+    segment.last_index, segment.last_at = index, header.at
 
 
 def stepped_back(index: int, stream: str, before: str, after: str) -> Finding:

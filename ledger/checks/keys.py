@@ -2,10 +2,12 @@
 
 1. Events of a few types are read first, in order of index: those about keys, corrections, and
    ends of streams. From them come the keyrings (one for each home ledger), the redactions and the
-   abandonments. Their signatures are checked with all others; a forged one fails there.
+   abandonments.
 2. The log's own ``ledger.created`` is its entry 0. Another ledger's is allowed at the start of a
    range that ``predecessor`` announces, and nowhere else.
-3. A key event that contradicts the keyring is a finding and changes nothing.
+3. A control event counts when the keyring lets its key sign it and every signature on it verifies;
+   otherwise it is a finding and changes nothing. The same holds for one that contradicts the keyring.
+4. What a disowned key redacted is not excused: a stolen key must not explain why data is gone.
 """
 
 from __future__ import annotations
@@ -13,22 +15,24 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from anvil.ledger.checks.finding import Finding
-from anvil.ledger.envelope import Envelope
-from anvil.ledger.errors import LedgerError, Malformed, UnknownEventType
+from anvil.ledger.checks.finding import Code, Finding
+from anvil.ledger.envelope import Envelope, pae
+from anvil.ledger.errors import LedgerError, Malformed, NotPermitted, SignatureInvalid, UnknownEventType
 from anvil.ledger.events import (
     CATALOGUE,
     AnyEvent,
     ArtifactDisclosed,
     ArtifactRedacted,
     EventRetracted,
+    KeyRevoked,
     LedgerCreated,
     SealedRedacted,
     StreamAbandoned,
+    TreeState,
     decode,
 )
 from anvil.ledger.header import Header, family
-from anvil.ledger.keyring import KEY_FAMILIES, Keyring, changes_keys
+from anvil.ledger.keyring import KEY_FAMILIES, Keyring, RevokedKey, UnknownKey, changes_keys
 from anvil.ledger.upcasts import UPCASTS
 
 CONTROL_FAMILIES = KEY_FAMILIES | {
@@ -56,27 +60,28 @@ class CarriedRange:
 
 @dataclass
 class Control:
-    """What the control events say."""
+    """What the control events say. `revocations` are those of the log's own keys."""
 
     keyrings: dict[str, Keyring] = field(default_factory=dict)
     carried: list[CarriedRange] = field(default_factory=list)
     abandoned: list[tuple[int, StreamAbandoned]] = field(default_factory=list)
     corrections: list[tuple[int, Correction]] = field(default_factory=list)
+    revocations: list[tuple[int, TreeState]] = field(default_factory=list)
+    signers: dict[int, tuple[str, str]] = field(default_factory=dict)
     findings: list[Finding] = field(default_factory=list)
 
     def redactions(self) -> set[tuple[str, str, str]]:
-        """Return what was redacted: (entry hash, ``sealed`` or ``artifact``, name)."""
+        """Return what was redacted, as (entry hash, ``sealed`` or ``artifact``, name), by rule 4."""
         found: set[tuple[str, str, str]] = set()
-        for _, event in self.corrections:
+        for index, event in self.corrections:
+            home, key_id = self.signers[index]
+            if self.keyrings[home].keys[key_id].disowns(index):
+                continue
             if isinstance(event, SealedRedacted):
                 found.add((event.target, "sealed", event.field))
             elif isinstance(event, ArtifactRedacted):
                 found.add((event.target, "artifact", event.artifact))
         return found
-
-    def range_of(self, origin: str, index: int) -> CarriedRange | None:
-        """Return the carried range of `origin` that holds `index`."""
-        return next((r for r in self.carried if r.origin == origin and r.start <= index < r.stop), None)
 
 
 def read_control(origin: str, entries: Iterable[tuple[int, bytes]], known: Control | None = None) -> Control:
@@ -93,38 +98,55 @@ def read_control(origin: str, entries: Iterable[tuple[int, bytes]], known: Contr
         except (Malformed, UnknownEventType) as error:
             control.findings.append(Finding("non-canonical", str(error), index))
             continue
-        signed_by = tuple(signature.key_id for signature in envelope.signatures)
         try:
-            _take(control, origin, index, header, event, signed_by)
+            _take(control, origin, index, envelope, header, event)
+        except SignatureInvalid as error:
+            control.findings.append(Finding("tampered", str(error), index, stream=header.stream))
         except LedgerError as error:
-            control.findings.append(
-                Finding("not-permitted", f"{header.event}: {error}", index, stream=header.stream)
-            )
+            code = refusal(error) if isinstance(error, NotPermitted) else "not-permitted"
+            control.findings.append(Finding(code, str(error), index, stream=header.stream))
     return control
 
 
+def refusal(error: NotPermitted) -> Code:
+    """Return the verdict for a key that may not sign."""
+    if isinstance(error, UnknownKey):
+        return "unknown-key"
+    return "signed-after-revocation" if isinstance(error, RevokedKey) else "not-permitted"
+
+
 def _take(
-    control: Control, origin: str, index: int, header: Header, event: AnyEvent, signed_by: tuple[str, ...]
+    control: Control, origin: str, index: int, envelope: Envelope, header: Header, event: AnyEvent
 ) -> None:
+    before = control.keyrings.get(header.ledger, Keyring(header.ledger))
+    after = before
+    if changes_keys(event.type):
+        if isinstance(event, LedgerCreated) and not _may_begin(control, origin, index, header.ledger):
+            raise NotPermitted(f"{header.event}: {header.ledger} cannot begin here")
+        after = before.apply(event, index, (signature.key_id for signature in envelope.signatures))
+    _require_signed(after if isinstance(event, LedgerCreated) else before, after, envelope, header, index)
+    control.keyrings[header.ledger] = after
     if isinstance(event, StreamAbandoned):
         control.abandoned.append((index, event))
     elif isinstance(event, SealedRedacted | ArtifactRedacted | ArtifactDisclosed | EventRetracted):
         control.corrections.append((index, event))
-    elif changes_keys(event.type):
-        if isinstance(event, LedgerCreated) and not _may_begin(control, origin, index, header.ledger):
-            control.findings.append(
-                Finding("not-permitted", f"{header.ledger} cannot begin here", index, stream=header.stream)
-            )
-            return
-        keyring = control.keyrings.get(header.ledger, Keyring(header.ledger))
-        control.keyrings[header.ledger] = keyring.apply(event, index, signed_by)
-        if isinstance(event, LedgerCreated) and event.predecessor is not None:
-            restored = event.predecessor.restored
-            control.carried.append(
-                CarriedRange(
-                    restored.origin, index + 1, index + 1 + restored.size, bytes.fromhex(restored.root)
-                )
-            )
+        control.signers[index] = (header.ledger, header.key)
+    elif isinstance(event, KeyRevoked) and header.ledger == origin:
+        control.revocations.append((index, event.last_good))
+    elif isinstance(event, LedgerCreated) and event.predecessor is not None:
+        restored = event.predecessor.restored
+        stop = index + 1 + restored.size
+        control.carried.append(CarriedRange(restored.origin, index + 1, stop, bytes.fromhex(restored.root)))
+
+
+def _require_signed(permits: Keyring, knows: Keyring, envelope: Envelope, header: Header, index: int) -> None:
+    """Rule 3: `permits` says who may sign, `knows` also has the keys that the event introduces."""
+    permits.require(header.key, header.event, index, header.stream_seq)
+    if envelope.signatures[0].key_id != header.key:
+        raise NotPermitted(f"{header.event}: the first signature is not by the key that the header names")
+    message = pae(envelope.header)
+    for signature in envelope.signatures:
+        knows.require_known(signature.key_id, index).public_key.verify(signature.value, message)
 
 
 def _may_begin(control: Control, origin: str, index: int, home: str) -> bool:

@@ -5,13 +5,14 @@
 2. Each subtree hash that the source stores is the one that the leaves give.
 3. A carried range, taken as a tree of its own, has the root that its new ledger announced.
 4. When a root differs, the entries before the last state that agreed are sound; the difference
-   lies between it and the first state that does not.
+   lies between it and the first state that does not. Where the ledger's own key signed this history
+   at that size or beyond, what it signed before proves nothing: only states known from outside count.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from anvil.ledger.checks.finding import Code, Finding
 from anvil.ledger.checks.keys import CarriedRange
@@ -39,6 +40,8 @@ class TreeCheck:
     findings: list[Finding] = field(default_factory=list)
     _subtrees: dict[tuple[int, int], bytes] = field(default_factory=dict)
     _agreed: int = 0
+    _agreed_outside: int = 0
+    _split_after: dict[int, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self._begin = self.tree.size
@@ -62,6 +65,7 @@ class TreeCheck:
 
     def finish(self, stored: Iterable[Subtree]) -> None:
         """Compare what is left: stored subtrees and carried ranges."""
+        self._widen_splits()
         left = dict(self._subtrees)
         for level, position, root in stored:
             width = 1 << level
@@ -91,8 +95,11 @@ class TreeCheck:
                 continue  # older than where this verification began
             root = self.tree.root()
             if root == stated.root:
+                if stated.code == "split-view":
+                    self._agreed_outside = size
                 self._agreed = size
                 continue
+            self._split_after[size] = self._agreed_outside
             self.findings.append(
                 Finding(
                     stated.code,
@@ -103,6 +110,12 @@ class TreeCheck:
                     found=root.hex(),
                 )
             )
+
+    def _widen_splits(self) -> None:
+        """Rule 4, second half: `_agreed` is now the newest state that the entries do lead to."""
+        for number, finding in enumerate(self.findings):
+            if finding.code == "split-view" and finding.until is not None and self._agreed >= finding.until:
+                self.findings[number] = replace(finding, index=self._split_after[finding.until])
 
     def _differs(self, first: int, width: int, expected: bytes | None, found: bytes | None) -> None:
         self.findings.append(

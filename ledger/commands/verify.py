@@ -60,9 +60,9 @@ def verify(
     workers: int | None,
     as_json: bool,
 ) -> None:
-    """Check a ledger, or files exported from one. Reads only.
+    """Check a ledger, or files exported from one.
 
-    Exit codes: 0 verified; 1 something is wrong; 2 used wrongly; 3 could not be checked, or nothing
+    Nothing is changed by it. Exit codes: 0 verified; 1 something is wrong; 2 used wrongly; 3 could not be checked, or nothing
     outside the ledger says how far it had come (unanchored); 4 rolled back, or two histories.
 
     \b

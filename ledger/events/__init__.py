@@ -37,7 +37,7 @@ from anvil.ledger.events.observations import ObservationNoted
 from anvil.ledger.events.recipes import RecipeDeclared
 from anvil.ledger.events.streams import StreamAbandoned, StreamClosed, StreamOpened
 from anvil.ledger.events.surroundings import HostObserved, RestorationChecked, WeightsInspected
-from anvil.ledger.upcasts import UPCASTS, Step, upcast
+from anvil.ledger.upcasts import UPCASTS, Upcast, upcast
 
 AnyEvent = (
     LedgerCreated
@@ -125,7 +125,7 @@ def decode(
     facts: Mapping[str, Any],
     sealed: Mapping[str, Opening | str],
     *,
-    steps: Mapping[str, tuple[str, Step]] = UPCASTS,
+    steps: Mapping[str, Upcast] = UPCASTS,
     catalogue: Mapping[str, type[Event]] = CATALOGUE,
 ) -> AnyEvent:
     """Return the event that a header states, brought to its newest version.

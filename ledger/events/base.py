@@ -41,6 +41,10 @@ Sealed = Annotated[T | Commitment, SEALED]
 """A private field: the value when it is at hand, else the commitment that stands for it."""
 
 
+NamedTexts = list[list[str]]
+"""Names and their texts as pairs. An object would not do: its keys are restricted (canonical JSON)."""
+
+
 class Facts(BaseModel):
     """A frozen, strict group of fields; the base of events and of the groups inside them."""
 

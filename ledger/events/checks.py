@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
-from anvil.ledger.events.base import Event, Facts, Sealed
+from anvil.ledger.events.base import Event, Facts, NamedTexts, Sealed
 from anvil.ledger.public import Count, Digest, Label, Role, SettingValue, Word
 
 _COLLECTOR: frozenset[Role] = frozenset({"collector"})
@@ -151,7 +151,7 @@ class CheckCompleted(Event):
     """How many more were allowed for reasoning."""
     prompts: Annotated[tuple[GeneratedPrompt, ...], Field(strict=False)]
     """The prompts that were generated."""
-    messages: Sealed[dict[str, str] | None]
+    messages: Sealed[NamedTexts | None]
     """Errors' messages, whole, by request."""
 
     @model_validator(mode="after")
@@ -193,5 +193,5 @@ class SuiteCompleted(Event):
     """Each item."""
     requests: Annotated[tuple[RequestOutcome, ...], Field(strict=False)]
     """Each request."""
-    messages: Sealed[dict[str, str] | None]
+    messages: Sealed[NamedTexts | None]
     """Errors' messages, whole, by request."""

@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from anvil.ledger.events.base import Event, Facts, Sealed
+from anvil.ledger.events.base import Event, Facts, NamedTexts, Sealed
 from anvil.ledger.public import (
     Count,
     DecimalText,
@@ -88,7 +88,7 @@ class EngineIdentified(Event):
     """Whether the name that the recipe asks for is served; null when no list was to be had."""
     accepts_any_model: bool | None
     """Whether a model name that cannot exist was answered; null when it was not tried."""
-    sealed_claims: Sealed[dict[str, str] | None]
+    sealed_claims: Sealed[NamedTexts | None]
     """What sources say that is not public by type: paths, build strings."""
 
 
@@ -138,5 +138,5 @@ class EngineReported(Event):
     """The `log.retained` event whose artifact the lines are in; null when there is none."""
     figures: Annotated[tuple[ReportedFigure, ...], Field(strict=False)]
     """The figures."""
-    lines: Sealed[dict[str, str] | None]
+    lines: Sealed[NamedTexts | None]
     """The lines themselves, by line number."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar, Literal
 
-from anvil.ledger.events.base import Event, Sealed
+from anvil.ledger.events.base import Event, NamedTexts, Sealed
 from anvil.ledger.public import Count, Digest, ImageReference, Label, Role
 
 _COLLECTOR: frozenset[Role] = frozenset({"collector"})
@@ -35,7 +35,7 @@ class LaunchStarted(Event):
     """False for an endpoint that names no container and no process: nothing is known of its launch."""
     argv: Sealed[list[str] | None]
     """The argv exactly as passed, one element each, with withheld values marked."""
-    env: Sealed[dict[str, str] | None]
+    env: Sealed[NamedTexts | None]
     """The environment names that were passed, with values where the allow-list lets them be kept."""
     identity: Sealed[str | None]
     """The container's id or the process id and start time."""

@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from anvil.ledger.events.base import Event, Sealed
+from anvil.ledger.events.base import Event, NamedTexts, Sealed
 from anvil.ledger.events.checks import Parameter
 from anvil.ledger.public import Count, Label, Role
 
@@ -44,5 +44,5 @@ class LoadMeasured(Event):
     """With what it was carried out."""
     findings: Annotated[tuple[Label, ...], Field(strict=False)]
     """Impossible or suspicious results."""
-    messages: Sealed[dict[str, str] | None]
+    messages: Sealed[NamedTexts | None]
     """Errors' messages, whole, by request."""

@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from anvil.ledger.events.base import Event, Facts, Sealed
+from anvil.ledger.events.base import Event, Facts, NamedTexts, Sealed
 from anvil.ledger.public import (
     Count,
     Digest,
@@ -82,5 +82,5 @@ class RecipeDeclared(Event):
     """The attempts that this run selected."""
     deadline_ready_ns: Count
     """How long an engine has until its first token."""
-    argv: Sealed[dict[str, list[str]] | None]
-    """Each attempt's resolved argv, one element each, with withheld values marked."""
+    argv: Sealed[NamedTexts | None]
+    """For each attempt its key and then its resolved argv, one element each, withheld values marked."""

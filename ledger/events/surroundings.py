@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from anvil.ledger.events.base import Event, Facts, Sealed
+from anvil.ledger.events.base import Event, Facts, NamedTexts, Sealed
 from anvil.ledger.public import (
     Count,
     DecimalText,
@@ -71,7 +71,7 @@ class HostObserved(Event):
     """The GPUs."""
     absent: Annotated[tuple[Label, ...], Field(strict=False)]
     """Why fields are null, one word each: `no-nvidia-driver`, …"""
-    names: Sealed[dict[str, str] | None]
+    names: Sealed[NamedTexts | None]
     """Host name, GPU UUIDs, products that are not on the list."""
 
 

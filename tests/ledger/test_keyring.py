@@ -83,6 +83,13 @@ def test_rule_1_a_key_is_unknown_before_the_entry_that_introduces_it(keyring: Ke
     assert later.require(key_id(NEW), OBSERVED, 8, 1).added == 7
 
 
+def test_rule_1_a_key_does_not_head_the_entry_that_introduces_it(keyring: Keyring) -> None:
+    later = keyring.apply(added(NEW, "root"), 7, ids(ROOT, NEW))
+    with pytest.raises(UnknownKey, match="signs the event that introduces it"):
+        later.require(key_id(NEW), "key.added/1", 7, 1)
+    assert later.require_known(key_id(NEW), 7).role == "root", "but it signs along"
+
+
 def test_rule_1_a_key_introduced_in_another_home_ledger_is_unknown(keyring: Keyring) -> None:
     elsewhere = Keyring("b.test.invalid")
     with pytest.raises(NotPermitted, match=r"names a\.test\.invalid"):
@@ -122,7 +129,7 @@ def test_rule_3_only_the_roles_of_its_class_sign_a_type(keyring: Keyring, event_
         if role in CATALOGUE[event_type].signed_by:
             assert keyring.require(key_id(key), event_type, 1, 1).role == role
         else:
-            with pytest.raises(NotPermitted, match=f"this key is {role}"):
+            with pytest.raises(NotPermitted, match=f"this key is {role}|is a {role} key"):
                 keyring.require(key_id(key), event_type, 1, 1)
 
 
@@ -137,6 +144,8 @@ def test_rule_3_the_right_to_sign_an_unknown_type_is_not_judged(keyring: Keyring
     keyring.require(key_id(COLLECTOR), "future.seen/1", 1, 1)
     with pytest.raises(UnknownKey):
         keyring.require(key_id(NEW), "future.seen/1", 1, 1)
+    with pytest.raises(NotPermitted, match="signs checkpoints and no event"):
+        keyring.require(key_id(FIRST_KEYS["ledger"]), "future.seen/1", 1, 1)
 
 
 # --- rule 4: rotated -------------------------------------------------------------------------------------
@@ -153,6 +162,14 @@ def test_rule_4_a_rotated_key_finishes_its_streams(keyring: Keyring) -> None:
     for event_type in (OBSERVED, "stream.closed/1"):
         assert after.require(key_id(OPERATOR), event_type, 5, 9).rotated == 4
     assert after.require(key_id(NEW), OPENED, 5, 0).role == "operator"
+
+
+def test_rule_4_a_rotated_root_key_changes_no_keys(keyring: Keyring) -> None:
+    after = keyring.apply(rotated(ROOT, NEW), 4, ids(ROOT, NEW))
+    with pytest.raises(NotPermitted, match="not change keys"):
+        after.require(key_id(ROOT), "key.added/1", 5, 3)
+    assert after.require(key_id(ROOT), "stream.closed/1", 5, 3).rotated == 4
+    assert after.require(key_id(ROOT), "key.rotated/1", 4, 2).rotated == 4, "its own rotation stands"
 
 
 def test_rule_4_a_rotated_key_is_not_rotated_again_and_a_known_one_is_no_successor(keyring: Keyring) -> None:

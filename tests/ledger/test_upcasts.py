@@ -9,9 +9,9 @@ import pytest
 
 from anvil.ledger.commitments import Commitment, Opening
 from anvil.ledger.errors import MalformedEvent, UnknownEventType
-from anvil.ledger.events import CATALOGUE, Event, Sealed, decode
+from anvil.ledger.events import CATALOGUE, Event, Facts, Sealed, decode
 from anvil.ledger.public import Count, Label, Role
-from anvil.ledger.upcasts import UPCASTS, Step, upcast
+from anvil.ledger.upcasts import UPCASTS, Upcast, newest, upcast
 
 
 class HeightMeasured(Event):
@@ -32,9 +32,17 @@ def two_to_three(facts: Mapping[str, Any]) -> dict[str, Any]:
     return {"height_mm": facts["height_cm"] * 10, "by": None}
 
 
-STEPS: dict[str, tuple[str, Step]] = {
-    "height.measured/1": ("height.measured/2", one_to_two),
-    "height.measured/2": ("height.measured/3", two_to_three),
+class HeightOne(Facts):
+    height: Count
+
+
+class HeightTwo(Facts):
+    height_cm: Count
+
+
+STEPS: dict[str, Upcast] = {
+    "height.measured/1": Upcast(HeightOne, "height.measured/2", one_to_two),
+    "height.measured/2": Upcast(HeightTwo, "height.measured/3", two_to_three),
 }
 SHELF: dict[str, type[Event]] = {"height.measured/3": HeightMeasured}
 COMMITMENT = "a1" * 32
@@ -50,10 +58,20 @@ def test_facts_that_are_not_of_the_old_type_are_malformed(facts: dict[str, Any])
         read("height.measured/1", facts)
 
 
-@pytest.mark.parametrize("height", [-1, 2**53, "1"])
-def test_what_the_new_class_refuses_is_refused(height: Any) -> None:
-    with pytest.raises(MalformedEvent, match="height_mm"):
+@pytest.mark.parametrize("height", [-1, 2**53, "1", True])
+def test_what_the_old_class_refuses_never_reaches_a_step(height: Any) -> None:
+    with pytest.raises(MalformedEvent, match="do not fit this version"):
         read("height.measured/1", {"height": height})
+
+
+def test_what_the_new_class_refuses_is_refused() -> None:
+    with pytest.raises(MalformedEvent, match="height_mm"):
+        read("height.measured/1", {"height": 2**53 - 1})
+
+
+def test_rights_are_those_of_the_newest_version() -> None:
+    assert newest("height.measured/1", STEPS) == "height.measured/3"
+    assert newest("other.type/1", STEPS) == "other.type/1"
 
 
 @pytest.mark.parametrize("event_type", ["height.measured/4", "height.measured/0", "width.measured/1", ""])
@@ -86,13 +104,14 @@ def test_facts_of_every_age_reach_todays_class(event_type: str, facts: dict[str,
 
 def test_without_steps_facts_are_copied_and_stay() -> None:
     facts = {"a": 1}
-    newest, current = upcast("x.y/1", facts, {})
-    assert (newest, current) == ("x.y/1", facts)
+    reached, current = upcast("x.y/1", facts, {})
+    assert (reached, current) == ("x.y/1", facts)
     assert current is not facts
 
 
 def test_every_step_of_this_build_leads_up_one_version_of_the_same_family_to_a_class() -> None:
-    for older, (newer, _) in UPCASTS.items():
+    for older, upward in UPCASTS.items():
+        newer = upward.to
         assert older not in CATALOGUE, "a type with a step is not written any more"
         family, _, version = older.partition("/")
         assert newer == f"{family}/{int(version) + 1}"

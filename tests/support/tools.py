@@ -16,6 +16,7 @@ import subprocess
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 ROOT = Path(__file__).resolve().parents[2]
 """The top of the repository."""
@@ -73,6 +74,14 @@ def _root() -> str:
     return "" if os.geteuid() == 0 else "the tests do not run as root"
 
 
+def _mount() -> str:
+    if wrong := _root() or _on_path("mount", "umount"):
+        return wrong
+    with TemporaryDirectory() as place:
+        wrong = _runs("mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", place)
+        return wrong or _runs("umount", place)
+
+
 def _vectors() -> str:
     return "" if VECTORS.is_dir() else f"no folder {VECTORS} (ANVIL_TEST_VECTORS names another)"
 
@@ -84,6 +93,7 @@ PROBES: dict[str, Callable[[], str]] = {
     "chromium": _chromium,
     "docker": _docker,
     "go": _go,
+    "mount": _mount,
     "openssl": _openssl,
     "root": _root,
     "ssh-agent": lambda: _on_path("ssh-agent", "ssh-add", "ssh-keygen"),
