@@ -11,7 +11,6 @@ from anvil.ledger.public import (
     Count,
     DecimalText,
     Digest,
-    EntryHash,
     ImageReference,
     Label,
     Revision,
@@ -119,13 +118,13 @@ class ReportedFigure(Facts):
     source: Literal["log", "metrics", "props"]
     """Where it stands."""
     line: Count | None
-    """The line of the retained log, from 1; null elsewhere."""
+    """The line of the start-up log, from 1; null elsewhere."""
 
 
 class EngineReported(Event):
     """What the engine says of itself at start-up: its words about itself, not a measurement.
 
-    Each figure names the line of the retained log (artifact of the event `log`) that it came from.
+    Artifact `startup-log` is the log as it was then; each figure names its line in it.
     """
 
     signed_by: ClassVar[frozenset[Role]] = _COLLECTOR
@@ -134,8 +133,6 @@ class EngineReported(Event):
     """Which reader took the figures out: `vllm`, `sglang`, `llamacpp`."""
     reader_version: Count
     """Its version."""
-    log: EntryHash | None
-    """The `log.retained` event whose artifact the lines are in; null when there is none."""
     figures: Annotated[tuple[ReportedFigure, ...], Field(strict=False)]
     """The figures."""
     lines: Sealed[NamedTexts | None]
