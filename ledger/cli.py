@@ -18,6 +18,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "observe": ("anvil.ledger.commands.observe:observe", "Record what you saw, with its evidence status."),
     "log": ("anvil.ledger.commands.log:log", "List events."),
     "show": ("anvil.ledger.commands.show:show", "Show one event: header, signatures, sealed values."),
+    "status": (
+        "anvil.projections.commands.status:status",
+        "Show campaigns and attempts, and what is incomplete.",
+    ),
     "verify": ("anvil.ledger.commands.verify:verify", "Check a ledger, or files exported from one."),
     "checkpoint": ("anvil.ledger.commands.checkpoint:checkpoint", "Sign and print the state of the log."),
     "prove": ("anvil.ledger.commands.prove:prove", "Write one entry and the proof that it is in the log."),

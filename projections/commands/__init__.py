@@ -1,0 +1,1 @@
+"""The commands of the projections, one file each. `anvil.ledger.cli` knows where they are."""

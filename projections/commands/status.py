@@ -1,0 +1,132 @@
+"""`anvil status`."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import click
+
+from anvil.ledger.commands.output import answer, answer_json, json_option, place, visible
+from anvil.ledger.places import LedgerPlace
+from anvil.ledger.store import Store
+from anvil.projections.campaigns import AttemptState, Campaigns, CampaignState, fold
+from anvil.projections.seen import read_events
+
+
+@click.command()
+@click.option("--campaign", help="Only this campaign.")
+@click.option("--disk", is_flag=True, help="Show what the ledger takes on disk, and what is free.")
+@json_option
+def status(campaign: str | None, disk: bool, as_json: bool) -> None:
+    """Show campaigns and attempts, and what is incomplete.
+
+    What passed, what did not, and why a selected check has no verdict.
+
+    \b
+    Example:
+      anvil status --campaign qwen38
+    """
+    ledger = place()
+    store = Store.open_readonly(ledger.database)
+    try:
+        state = fold(read_events(store))
+    finally:
+        store.close()
+    shown = [c for c in state.campaigns.values() if campaign in (None, c.name)]
+    usage = _disk(ledger) if disk else None
+    if as_json:
+        members: dict[str, Any] = {"campaigns": [_members(c, state) for c in shown]}
+        answer_json("anvil.status/1", members if usage is None else {**members, "disk": usage})
+        return
+    for one in shown:
+        _print_campaign(one, state)
+    if not shown:
+        answer("No campaign yet. Start one with `anvil run RECIPE`.")
+    if usage is not None:
+        for name, size in usage.items():
+            answer(f"{name:<20} {size:>15,} bytes")
+
+
+def _print_campaign(campaign: CampaignState, state: Campaigns) -> None:
+    recipe = f"  recipe {campaign.recipe}" if campaign.recipe else ""
+    answer(f"{campaign.name}{recipe}")
+    for key, candidate in campaign.candidates.items():
+        revision = f" @ {candidate.revision[:12]}" if candidate.revision else ""
+        answer(f"  candidate {key}: {candidate.model}{revision}")
+    for attempt in campaign.attempts.values():
+        _print_attempt(attempt, state)
+    if campaign.observations:
+        answer(f"  observations: {campaign.observations}")
+    for text in campaign.caveats:
+        answer(f"  caveat: {visible(text)}")
+    for text in campaign.gaps:
+        answer(f"  gap: {visible(text)}")
+
+
+def _print_attempt(attempt: AttemptState, state: Campaigns) -> None:
+    answer(f"  attempt {attempt.key}: {_standing(attempt, state)}")
+    for name, check in attempt.checks.items():
+        why = f"  {check.failure}" if check.failure else ""
+        answer(f"    {check.outcome:<12} {name:<24} {check.passed}/{check.expected}{why}")
+    for name, why in attempt.incomplete(state.streams).items():
+        if name not in attempt.checks:
+            answer(f"    {'incomplete':<12} {name:<24} {'-':<3} {why}")
+
+
+def _standing(attempt: AttemptState, state: Campaigns) -> str:
+    if not attempt.launches:
+        return "planned"
+    if attempt.has_exited:
+        code = "" if attempt.exit_code is None else f", exit code {attempt.exit_code}"
+        return f"engine exited by itself{code}"
+    if attempt.is_ready is False:
+        return "never answered"
+    if attempt.is_stopped:
+        return "done"
+    return "running" if state.streams.get(attempt.stream or "") == "open" else "recording lost"
+
+
+def _members(campaign: CampaignState, state: Campaigns) -> dict[str, Any]:
+    return {
+        "name": campaign.name,
+        "recipe": campaign.recipe,
+        "candidates": {
+            key: {"model": c.model, "revision": c.revision, "quantization": c.quantization}
+            for key, c in campaign.candidates.items()
+        },
+        "attempts": {
+            attempt.key: {
+                "candidate": None if attempt.plan is None else attempt.plan.candidate,
+                "standing": _standing(attempt, state),
+                "launches": attempt.launches,
+                "checks": {
+                    name: {
+                        "outcome": c.outcome,
+                        "passed": c.passed,
+                        "expected": c.expected,
+                        "failure": c.failure,
+                        "entry_hash": c.entry_hash,
+                    }
+                    for name, c in attempt.checks.items()
+                },
+                "incomplete": attempt.incomplete(state.streams),
+            }
+            for attempt in campaign.attempts.values()
+        },
+        "observations": campaign.observations,
+        "caveats": list(campaign.caveats),
+        "gaps": list(campaign.gaps),
+    }
+
+
+def _disk(ledger: LedgerPlace) -> dict[str, int]:
+    """Return what the ledger takes, and what is free where it lies."""
+    database = sum(p.stat().st_size for p in ledger.directory.glob("ledger.db*"))
+    blobs = _size_below(ledger.blobs)
+    return {"database": database, "artifacts": blobs, "free": shutil.disk_usage(ledger.directory).free}
+
+
+def _size_below(directory: Path) -> int:
+    return sum(path.stat().st_size for path in directory.rglob("*") if path.is_file())
