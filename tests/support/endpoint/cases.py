@@ -11,6 +11,7 @@ import json
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from support.endpoint.chat import Call, Chat, chunk
@@ -377,11 +378,10 @@ def _long_line() -> Iterator[Step]:
         yield b"x" * MIB
 
 
-def _bomb(inner: int = 200) -> Iterator[Step]:
+@cache
+def _bomb() -> bytes:
     packer = zlib.compressobj(9, wbits=31)
-    for _ in range(inner):
-        yield packer.compress(bytes(MIB))
-    yield packer.flush()
+    return b"".join([packer.compress(bytes(MIB)) for _ in range(200)] + [packer.flush()])
 
 
 def _million() -> Iterator[Step]:

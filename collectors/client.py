@@ -1,0 +1,333 @@
+"""The one HTTP client: one request, all that came back, and no exception for what an endpoint does.
+
+1. Every await has a deadline: to connect, to the first byte of the body, between two reads, and over
+   all. The first byte's deadline starts when the connection stands and covers writing the request, the
+   response's head and the wait behind it: many servers send the head long before the first token.
+2. Each request has a fresh connection. With `reuse` a kept one is taken where there is one, and when the
+   server had closed it before any byte of a response came, that is `connection_stale`: the caller may
+   send again, on a fresh one.
+3. The body is kept as it came, without the transfer coding but in its content coding (nobody asks for
+   one), up to a limit; past that it is `body_too_large`, and what came before is kept. So it is with
+   every failure: what arrived stays.
+4. A read is what the network gave at one time. Several chunks that came together share one read, with
+   one moment, since nothing is known of the time between them.
+5. Redirects are not followed, no proxy is taken from the environment, no answer is retried.
+6. Classes: no connection `connection_failed`; one that ended before the response was whole
+   `connection_reset`; bytes that are no HTTP `malformed_body`; a status of 300 to 399 `redirected`, any
+   other outside 200 to 299 `http_error`. Of several, the first in the closed order.
+7. Messages are whole, causes included, but for the values of the endpoint's own headers.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import Any, Self
+
+import httpx
+
+from anvil.collectors import failures
+from anvil.collectors.interface import Endpoint, Exchange
+from anvil.collectors.withholding import Secrets, clean_text
+from anvil.ledger.events.checks import FailureClass
+
+BODY_LIMIT = 32 << 20
+"""How many bytes of a body are kept, unless a caller says otherwise."""
+
+READS_LIMIT = 1 << 20
+"""How many reads a body may take: each is remembered."""
+
+_CLOSE_S = 5.0
+_BEFORE_WRITING = "http11.send_request_headers.started"
+_CONNECTING = "connection.connect_tcp.started"
+_SECOND = 1_000_000_000
+
+
+@dataclass(frozen=True)
+class Deadlines:
+    """How long each await may take, in seconds."""
+
+    connect_s: float = 10.0
+    first_byte_s: float = 3600.0
+    idle_s: float = 120.0
+    total_s: float = 7200.0
+
+
+class Client:
+    """An async context manager for requests to one endpoint. Requests may run side by side."""
+
+    def __init__(
+        self,
+        endpoint: Endpoint,
+        *,
+        deadlines: Deadlines | None = None,
+        body_limit: int = BODY_LIMIT,
+        reuse: bool = False,
+    ) -> None:
+        self._endpoint = endpoint
+        self._deadlines = deadlines or Deadlines()
+        self._body_limit = body_limit
+        self._secrets = Secrets.of({}, endpoint.headers.values())
+        self._http = httpx.AsyncClient(
+            follow_redirects=False,
+            trust_env=False,
+            # All deadlines are kept by one clock, below.
+            timeout=httpx.Timeout(None),
+            limits=httpx.Limits(
+                max_connections=None, max_keepalive_connections=None if reuse else 0, keepalive_expiry=None
+            ),
+        )
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._http.aclose()
+
+    async def exchange(
+        self,
+        method: str,
+        path: str,
+        payload: Mapping[str, Any] | bytes | None = None,
+        *,
+        stream: bool = False,
+        deadline_ns: int | None = None,
+    ) -> Exchange:
+        """Send a request and return all that came back, whole or not.
+
+        `path` is below the endpoint's address, or an address of its own. A mapping is sent as JSON,
+        bytes as they are. `stream` asks for an event stream in the Accept header; the payload itself
+        says what it wants. `deadline_ns` is a moment of the monotonic clock that comes before the
+        client's own `total_s`.
+
+        Raises:
+            Nothing for what an endpoint does. `CancelledError` passes through.
+        """
+        body = payload if isinstance(payload, bytes) else b"" if payload is None else _spell(payload)
+        state = _State(body, self._secrets)
+        try:
+            request = self._request(method, path, body, stream, state)
+        except (httpx.InvalidURL, ValueError) as error:
+            # Its words may hold a part of the address or of a header, and with it a secret.
+            state.fail("connection_failed", f"the request cannot be made: {type(error).__name__}")
+            return state.exchange()
+        await self._send(request, state, deadline_ns)
+        return state.exchange()
+
+    def _request(self, method: str, path: str, body: bytes, stream: bool, state: _State) -> httpx.Request:
+        headers = {
+            "Accept": "text/event-stream" if stream else "application/json",
+            "Accept-Encoding": "identity",
+            **({"Content-Type": "application/json"} if body else {}),
+            **self._endpoint.headers,
+        }
+        url = path if "://" in path else f"{self._endpoint.base_url.rstrip('/')}{path}"
+        return self._http.build_request(
+            method, url, content=body, headers=headers, extensions={"trace": state.trace}
+        )
+
+    async def _send(self, request: httpx.Request, state: _State, deadline_ns: int | None) -> None:
+        limits = self._deadlines
+        now = asyncio.get_running_loop().time()
+        end = now + limits.total_s
+        if deadline_ns is not None:
+            end = min(end, now + (deadline_ns - time.monotonic_ns()) / _SECOND)
+        clock = _Clock(end, limits)
+        response: httpx.Response | None = None
+        try:
+            async with asyncio.timeout_at(end) as clock.running:
+                clock.expect("a connection", limits.connect_s)
+                state.clock = clock
+                response = await self._http.send(request, stream=True)
+                await self._receive(response, state)
+        except TimeoutError:
+            state.fail("timeout", clock.told(state.size))
+        except httpx.LocalProtocolError as error:
+            # Likewise its words: they quote the header.
+            state.fail("connection_failed", f"the request cannot be written: {type(error).__name__}")
+        except (httpx.HTTPError, httpx.StreamError, OSError) as error:
+            state.fail(_class_of(error, state), _told(error))
+        finally:
+            state.ended_ns = time.monotonic_ns()
+            await _close(response)
+
+    async def _receive(self, response: httpx.Response, state: _State) -> None:
+        state.answered(response)
+        suspended = _Suspension(asyncio.get_running_loop())
+        async for piece in response.aiter_raw():
+            state.take(piece, new_read=suspended.since_last())
+            state.clock.expect("more of the body", self._deadlines.idle_s)
+            if state.size > self._body_limit:
+                state.cut_at(self._body_limit)
+                return
+            if len(state.reads) > READS_LIMIT:
+                state.fail("body_too_large", f"more than {READS_LIMIT} reads")
+                return
+
+
+class _Suspension:
+    """Tells whether the running task has waited since it was last asked.
+
+    What the HTTP parser still holds of an earlier read comes out without waiting; a read from the
+    network lets the event loop run, and with it the callback.
+    """
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._loop = loop
+        self._waited = True
+
+    def since_last(self) -> bool:
+        waited, self._waited = self._waited, False
+        if waited:
+            self._loop.call_soon(self._ran)
+        return waited
+
+    def _ran(self) -> None:
+        self._waited = True
+
+
+class _Clock:
+    """The deadline for what is awaited at the moment, under one that holds over all."""
+
+    def __init__(self, end: float, limits: Deadlines) -> None:
+        self.limits = limits
+        self.running = asyncio.timeout_at(end)
+        self._end = end
+        self._expected = ""
+        self._seconds = 0.0
+
+    def expect(self, what: str, seconds: float) -> None:
+        """Wait for something else from now on."""
+        self._expected, self._seconds = what, seconds
+        self.running.reschedule(min(self._end, asyncio.get_running_loop().time() + seconds))
+
+    def told(self, size: int) -> str:
+        """What did not come."""
+        over = asyncio.get_running_loop().time() >= self._end
+        limit = "before the deadline over all" if over else f"within {self._seconds:g} s"
+        return f"{self._expected} did not come {limit}; {size} bytes of a body had come"
+
+
+@dataclass
+class _State:
+    """What is known of a request while it runs."""
+
+    request: bytes
+    secrets: Secrets
+    started_ns: int = field(default_factory=time.monotonic_ns)
+    ended_ns: int = 0
+    status: int | None = None
+    headers: dict[str, str] = field(default_factory=dict)
+    pieces: list[bytes] = field(default_factory=list)
+    size: int = 0
+    reads: list[tuple[int, int]] = field(default_factory=list)
+    found: list[tuple[FailureClass, str]] = field(default_factory=list)
+    fresh: bool = False
+    written: bool = False
+    clock: _Clock = field(init=False)
+
+    async def trace(self, name: str, _info: Mapping[str, Any]) -> None:
+        """Called by httpx at each step below it."""
+        if name == _CONNECTING:
+            self.fresh = True
+        elif name == _BEFORE_WRITING:
+            self.started_ns = time.monotonic_ns()
+            self.written = True
+            self.clock.expect("the first byte of a body", self.clock.limits.first_byte_s)
+
+    def answered(self, response: httpx.Response) -> None:
+        self.status = response.status_code
+        for name, value in response.headers.multi_items():
+            # A name that stands several times is one list (RFC 9110, section 5.3).
+            self.headers[name] = f"{self.headers[name]}, {value}" if name in self.headers else value
+        said = f"HTTP {response.status_code} {response.reason_phrase}".strip()
+        if 300 <= response.status_code < 400:
+            self.fail("redirected", f"{said}, Location: {self.headers.get('location', 'not given')}")
+        elif not 200 <= response.status_code < 300:
+            self.fail("http_error", said)
+
+    def take(self, piece: bytes, *, new_read: bool) -> None:
+        self.pieces.append(piece)
+        self.size += len(piece)
+        if new_read or not self.reads:
+            self.reads.append((self.size, time.monotonic_ns()))
+        else:
+            self.reads[-1] = (self.size, self.reads[-1][1])
+
+    def cut_at(self, limit: int) -> None:
+        self.fail("body_too_large", f"more than {limit} bytes; what follows them was not read")
+        self.pieces[-1] = self.pieces[-1][: len(self.pieces[-1]) - (self.size - limit)]
+        self.size = limit
+        self.reads[-1] = (limit, self.reads[-1][1])
+
+    def fail(self, failure: FailureClass, message: str) -> None:
+        self.found.append((failure, clean_text(message, self.secrets)))
+
+    def exchange(self) -> Exchange:
+        return Exchange(
+            request=self.request,
+            started_ns=self.started_ns,
+            ended_ns=self.ended_ns or time.monotonic_ns(),
+            status=self.status,
+            headers=self.headers,
+            body=b"".join(self.pieces),
+            reads=tuple(self.reads),
+            failure=failures.first(name for name, _ in self.found),
+            message="\n".join(message for _, message in self.found),
+        )
+
+
+def _class_of(error: Exception, state: _State) -> FailureClass:
+    match error:
+        case httpx.TimeoutException():
+            return "timeout"
+        case _ if not state.written:
+            return "connection_failed"
+        case httpx.NetworkError() | OSError() if state.status is None and not state.fresh:
+            return "connection_stale"
+        case httpx.RemoteProtocolError() if _ended_early(error):
+            return "connection_stale" if state.status is None and not state.fresh else "connection_reset"
+        case httpx.NetworkError() | OSError():
+            return "connection_reset"
+        case _:
+            return "malformed_body"
+
+
+def _ended_early(error: httpx.RemoteProtocolError) -> bool:
+    """Whether the connection ended before the response was whole; otherwise its bytes are no HTTP."""
+    # h11 and httpcore tell these apart by their words only.
+    return str(error).startswith(
+        ("Server disconnected", "peer closed connection", "peer unexpectedly closed")
+    )
+
+
+def _told(error: BaseException) -> str:
+    """An error's class and words, and those of what caused it."""
+    lines: list[str] = []
+    cause: BaseException | None = error
+    while cause is not None and len(lines) < 10:
+        line = f"{type(cause).__name__}: {cause}".removesuffix(": ")
+        if line not in lines:
+            lines.append(line)
+        # httpcore hides causes with `from None`; here they are wanted.
+        cause = cause.__cause__ or cause.__context__
+    return "; caused by ".join(lines)
+
+
+def _spell(payload: Mapping[str, Any]) -> bytes:
+    return json.dumps(payload, ensure_ascii=False, separators=(",", ":")).encode()
+
+
+async def _close(response: httpx.Response | None) -> None:
+    if response is None:
+        return
+    with suppress(TimeoutError, httpx.HTTPError, OSError):
+        async with asyncio.timeout(_CLOSE_S):
+            await response.aclose()
