@@ -11,7 +11,8 @@
    every failure: what arrived stays.
 4. A read is what the network gave at one time. Several chunks that came together share one read, with
    one moment, since nothing is known of the time between them.
-5. Redirects are not followed, no proxy is taken from the environment, no answer is retried.
+5. Redirects are not followed, no proxy is taken from the environment, no cookie is kept, no request is
+   sent twice. The endpoint's own headers, which hold its key, go nowhere but to its own address.
 6. Classes: no connection `connection_failed`; one that ended before the response was whole
    `connection_reset`; bytes that are no HTTP `malformed_body`; a status of 300 to 399 `redirected`, any
    other outside 200 to 299 `http_error`. Of several, the first in the closed order.
@@ -26,6 +27,7 @@ import time
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from http.cookiejar import CookieJar, DefaultCookiePolicy
 from types import TracebackType
 from typing import Any, Self
 
@@ -76,6 +78,7 @@ class Client:
         self._http = httpx.AsyncClient(
             follow_redirects=False,
             trust_env=False,
+            cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
             # All deadlines are kept by one clock, below.
             timeout=httpx.Timeout(None),
             limits=httpx.Limits(
@@ -122,13 +125,14 @@ class Client:
         return state.exchange()
 
     def _request(self, method: str, path: str, body: bytes, stream: bool, state: _State) -> httpx.Request:
+        base = self._endpoint.base_url.rstrip("/")
+        url = path if "://" in path else f"{base}{path}"
         headers = {
             "Accept": "text/event-stream" if stream else "application/json",
             "Accept-Encoding": "identity",
             **({"Content-Type": "application/json"} if body else {}),
-            **self._endpoint.headers,
+            **(self._endpoint.headers if url.startswith(f"{base}/") else {}),
         }
-        url = path if "://" in path else f"{self._endpoint.base_url.rstrip('/')}{path}"
         return self._http.build_request(
             method, url, content=body, headers=headers, extensions={"trace": state.trace}
         )
