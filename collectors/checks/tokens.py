@@ -1,0 +1,134 @@
+"""Counting tokens before a request is sent, in whichever way the endpoint offers.
+
+1. `/tokenize` has a dialect per engine, and one that is not spoken may be answered with 200 and no
+   tokens: a count of zero for text that is not empty means that the dialect is not supported.
+2. A dialect is looked for once in an attempt, the ones that count a whole chat first.
+3. Whatever is used, one `usage` confirms it; a dialect that disagrees with `usage` is not used.
+4. Where there is none, prompts are counted by `usage` itself, with a cap of one token.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from anvil.collectors.bodies import Unreadable, content, read_object
+from anvil.collectors.checks.interface import CheckContext
+from anvil.collectors.filler import filler
+
+Messages = Sequence[Mapping[str, Any]]
+
+_SAMPLE_WORDS = 60
+_TEMPLATE_TOKENS = 200
+"""What a chat template and a default system prompt may add to a text that is counted without them."""
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """One way to ask for a count: where, with what, and where the count is in the answer."""
+
+    name: str
+    path: str
+    body: Callable[[str, Messages], dict[str, Any]]
+    counts: tuple[str, ...]
+    """Members of the answer that hold the count, or the tokens themselves."""
+    is_whole_chat: bool
+    """Whether the chat template is counted too."""
+
+
+def _text(messages: Messages) -> str:
+    return "\n".join(str(message["content"]) for message in messages)
+
+
+DIALECTS: dict[str, Dialect] = {
+    dialect.name: dialect
+    for dialect in (
+        Dialect(
+            "input_tokens",
+            "/v1/chat/completions/input_tokens",
+            lambda model, messages: {"model": model, "messages": list(messages)},
+            ("input_tokens",),
+            is_whole_chat=True,
+        ),
+        Dialect(
+            "tokenize_messages",
+            "/tokenize",
+            lambda model, messages: {"model": model, "messages": list(messages)},
+            ("count", "tokens"),
+            is_whole_chat=True,
+        ),
+        Dialect(
+            "tokenize_content",
+            "/tokenize",
+            lambda _, messages: {"content": _text(messages)},
+            ("tokens",),
+            is_whole_chat=False,
+        ),
+        Dialect(
+            "tokenize_prompt",
+            "/tokenize",
+            lambda model, messages: {"model": model, "prompt": _text(messages)},
+            ("count", "tokens"),
+            is_whole_chat=False,
+        ),
+    )
+}
+"""The dialects of llama.cpp and vLLM, best first."""
+
+
+async def count_tokens(ctx: CheckContext[Any], name: str, messages: Messages) -> int | None:
+    """Return how many prompt tokens `messages` have; null when the endpoint does not say.
+
+    `name` is the beginning of the names of the requests that this takes.
+    """
+    await _find_dialect(ctx, name)
+    if (known := ctx.under_test.history.tokenizer) is not None:
+        return await _by_dialect(ctx, f"{name}.count", DIALECTS[known], messages)
+    return await by_usage(ctx, f"{name}.count", messages)
+
+
+async def by_usage(ctx: CheckContext[Any], name: str, messages: Messages) -> int | None:
+    """Return how many prompt tokens the endpoint reports for a request with a cap of one token."""
+    answer = await ctx.ask(name, {"messages": list(messages), ctx.cap_member: 1}, is_probe=True)
+    return answer.usage.prompt_tokens or None
+
+
+async def _find_dialect(ctx: CheckContext[Any], name: str) -> None:
+    history = ctx.under_test.history
+    if history.tokenizer_tried:
+        return
+    history.tokenizer_tried = True
+    sample = [{"role": "user", "content": filler(ctx.seed_for("sample"), _SAMPLE_WORDS).text}]
+    reported = await by_usage(ctx, f"{name}.usage", sample)
+    for dialect in DIALECTS.values():
+        counted = await _by_dialect(ctx, f"{name}.{dialect.name}", dialect, sample)
+        if counted is not None and _agree(dialect, counted, reported):
+            history.tokenizer = dialect.name
+            history.tokenizer_confirmed = None if reported is None else True
+            return
+
+
+def _agree(dialect: Dialect, counted: int, reported: int | None) -> bool:
+    if reported is None:
+        return True  # nothing to hold it against; recorded as unconfirmed
+    if dialect.is_whole_chat:
+        return abs(counted - reported) <= 1
+    return counted <= reported <= counted + _TEMPLATE_TOKENS
+
+
+async def _by_dialect(ctx: CheckContext[Any], name: str, dialect: Dialect, messages: Messages) -> int | None:
+    body = dialect.body(ctx.under_test.endpoint.served_model, messages)
+    exchange = await ctx.fetch(name, "POST", dialect.path, body)
+    if exchange.failure is not None:
+        return None
+    try:
+        said = read_object(content(exchange))
+    except Unreadable:
+        return None
+    for member in dialect.counts:
+        value = said.get(member)
+        found = len(value) if isinstance(value, list) else value
+        if isinstance(found, int) and not isinstance(found, bool) and found > 0:
+            return found
+    return None
