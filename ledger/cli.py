@@ -16,6 +16,7 @@ import click
 COMMANDS: dict[str, tuple[str, str]] = {
     "init": ("anvil.ledger.commands.init:init", "Make a new ledger and its first keys."),
     "observe": ("anvil.ledger.commands.observe:observe", "Record what you saw, with its evidence status."),
+    "recipe": ("anvil.collectors.commands.recipe:recipe", "Check a recipe, or show what it would run."),
     "log": ("anvil.ledger.commands.log:log", "List events."),
     "show": ("anvil.ledger.commands.show:show", "Show one event: header, signatures, sealed values."),
     "status": (

@@ -1,0 +1,132 @@
+"""`anvil recipe`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from anvil.collectors.checks import complaints_of
+from anvil.collectors.recipes import Attempt, Recipe, load_recipe
+from anvil.collectors.site import Site, load_site
+from anvil.ledger.commands.output import answer, answer_json, json_option, visible
+
+
+@click.group()
+def recipe() -> None:
+    """Check a recipe, or show what it would run.
+
+    FILE is a path, or the name of a recipe that comes with anvil: quickstart.
+    """
+
+
+@recipe.command()
+@click.argument("file")
+@json_option
+def check(file: str, as_json: bool) -> None:
+    """Say whether FILE can be run; what is wrong has its line and what to write instead.
+
+    \b
+    Example:
+      anvil recipe check recipes/mine.toml
+    """
+    found = load_recipe(file, complaints_of)
+    if as_json:
+        attempts = [attempt.key for attempt in found.attempts]
+        members = {
+            "name": found.name,
+            "campaign": found.campaign,
+            "digest": found.digest,
+            "attempts": attempts,
+        }
+        answer_json("anvil.recipe.check/1", members)
+        return
+    selected = len({check.name for attempt in found.attempts for check in attempt.checks})
+    answer(
+        f"{found.name}: {len(found.attempts)} attempts, {selected} checks, {len(found.experiments)} experiments"
+    )
+    answer(f"digest {found.digest}")
+
+
+@recipe.command()
+@click.argument("file")
+@click.option("--attempt", "keys", multiple=True, metavar="KEY", help="Only this attempt; may be repeated.")
+@click.option(
+    "--site",
+    "site_file",
+    type=click.Path(path_type=Path, dir_okay=False, exists=True),
+    help="Fill in what belongs to this host.",
+)
+@json_option
+def show(file: str, keys: tuple[str, ...], site_file: Path | None, as_json: bool) -> None:
+    """Show what FILE would launch: each attempt's argv, one element a line, nothing inherited left.
+
+    \b
+    Example:
+      anvil recipe show qwen38-27b-vllm-262k --attempt fp8-text-mtp3
+    """
+    found = load_recipe(file, complaints_of)
+    for key in keys:
+        if found.attempt(key) is None:
+            known = ", ".join(attempt.key for attempt in found.attempts)
+            raise click.BadParameter(f"{key!r} is none of {known}", param_hint="--attempt")
+    site = load_site(site_file) if site_file else None
+    chosen = [_placed(site, a) for a in found.attempts if not keys or a.key in keys]
+    if as_json:
+        answer_json("anvil.recipe.show/1", _members(found, chosen))
+    else:
+        answer("\n\n".join(_text(attempt) for attempt in chosen))
+
+
+def _placed(site: Site | None, attempt: Attempt) -> Attempt:
+    """Return the attempt with the host's own filled in, as far as that is known before a run."""
+    return attempt if site is None else site.place(attempt, weights=Path("{weights}"))
+
+
+def _members(found: Recipe, attempts: list[Attempt]) -> dict[str, Any]:
+    return {
+        "name": found.name,
+        "digest": found.digest,
+        "attempts": [
+            {
+                "key": attempt.key,
+                "candidate": attempt.candidate,
+                "model": attempt.model.model,
+                "revision": attempt.model.revision,
+                "placement": attempt.placement,
+                "side_by_side": attempt.side_by_side,
+                "launcher": attempt.launcher,
+                "engine": attempt.engine,
+                "image": attempt.image or attempt.image_id,
+                "entrypoint": attempt.entrypoint,
+                "argv": list(attempt.argv),
+                "env": dict(attempt.env),
+                "env_names": list(attempt.env_names),
+                "port": attempt.host_port or attempt.port,
+                "settings": dict(attempt.settings),
+                "checks": [check.name for check in attempt.checks],
+            }
+            for attempt in attempts
+        ],
+    }
+
+
+def _text(attempt: Attempt) -> str:
+    """Return an attempt for people; argv elements stand alone on their lines, as they are passed."""
+    lines = [f"{attempt.key}: {attempt.model.model} on {attempt.engine} ({attempt.launcher})"]
+    about = {
+        "placement": attempt.placement,
+        "image": attempt.image or attempt.image_id,
+        "port": attempt.host_port or attempt.port,
+        "settings": ", ".join(f"{name} {_spell(value)}" for name, value in attempt.settings.items()),
+        "checks": ", ".join(check.name for check in attempt.checks),
+        "env": " ".join([*(f"{n}={v}" for n, v in attempt.env.items()), *attempt.env_names]),
+    }
+    lines += [f"  {name:<10} {visible(str(value))}" for name, value in about.items() if value]
+    lines += ["  argv", *(f"    {visible(element)}" for element in attempt.argv)]
+    return "\n".join(lines)
+
+
+def _spell(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)

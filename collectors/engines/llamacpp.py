@@ -1,0 +1,76 @@
+"""llama.cpp's own HTTP server, from the wheel `xllamacpp`, as a program.
+
+``python -m anvil.collectors.engines.llamacpp --model FILE --alias NAME --port N`` serves the OpenAI
+interfaces on the loopback address until it gets TERM or INT.
+
+1. The context is given per slot: the server divides the whole among its slots.
+2. The first line it prints says which package at which version runs, since the server itself has no
+   build number in this wheel.
+3. Its log goes to stderr, detailed enough to hold the sizes of weights and KV cache.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import signal
+import sys
+import threading
+from importlib.metadata import version
+
+PACKAGE = "xllamacpp"
+_DETAILED = 4  # llama.cpp's log level at which buffer sizes are printed; 3 is its default
+
+
+def _arguments(argv: list[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="anvil.collectors.engines.llamacpp", allow_abbrev=False)
+    parser.add_argument("--model", required=True, help="the GGUF file")
+    parser.add_argument("--alias", required=True, help="the name it is served under")
+    parser.add_argument("--host", default="127.0.0.1")
+    parser.add_argument("--port", type=int, required=True)
+    parser.add_argument("--slots", type=int, default=2, help="requests at the same time")
+    parser.add_argument("--slot-context", type=int, default=8192, help="tokens of context for each slot")
+    parser.add_argument("--threads", type=int, default=0, help="threads; 0 leaves it to llama.cpp")
+    return parser.parse_args(argv)
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Serve until a signal comes; return the exit code."""
+    given = _arguments(sys.argv[1:] if argv is None else argv)
+    try:
+        engine = importlib.import_module(PACKAGE)
+    except ImportError as error:
+        print(  # noqa: T201  # this program's log is its output
+            f"{PACKAGE} is not installed ({error}): pip install 'anvil-ledger[quickstart]'", file=sys.stderr
+        )
+        return 1
+    print(f"engine package {PACKAGE} {version(PACKAGE)}", file=sys.stderr, flush=True)  # noqa: T201
+    stopped = threading.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: stopped.set())
+    server = engine.Server(_parameters(engine.CommonParams(), given))
+    stopped.wait()
+    del server
+    return 0
+
+
+def _parameters(parameters, given: argparse.Namespace):  # type: ignore[no-untyped-def]  # the wheel is untyped
+    """Return llama.cpp's parameters for what was asked."""
+    parameters.model.path = given.model
+    parameters.model_alias = {given.alias}
+    parameters.hostnames = [given.host]
+    parameters.port = given.port
+    parameters.n_parallel = given.slots
+    parameters.n_ctx = given.slots * given.slot_context
+    parameters.use_jinja = True
+    parameters.endpoint_metrics = True
+    parameters.ui = False
+    parameters.verbosity = _DETAILED
+    if given.threads:
+        parameters.cpuparams.n_threads = given.threads
+        parameters.cpuparams_batch.n_threads = given.threads
+    return parameters
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,307 @@
+"""Who an engine is, by every source that tells it; disagreements are kept, never settled.
+
+1. Sources: the image's digest and labels, version endpoints, `/v1/models`, `/props`, the log, the
+   package, the model's files, the chat template. Each says what it says as a claim.
+2. A claim that fits a public type is in the clear; any other (a path, a build string) is sealed.
+3. Claims about one thing disagree when they cannot all be true: revisions agree when one begins with
+   the other, versions when they are equal without a leading ``v``. What the recipe expects counts as
+   one more source, though it is no claim.
+4. A package that wraps an engine numbers itself, so its version is not compared with the engine's.
+5. Base images leave their own version label behind: a label is believed only where the image's
+   reference name is not a distribution's.
+6. A model name that cannot exist is asked for once: an endpoint that answers it accepts any name.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, get_args
+
+from pydantic import ValidationError
+
+from anvil.collectors.client import Client
+from anvil.collectors.interface import Exchange, Recorder
+from anvil.ledger.drafts import Attachment
+from anvil.ledger.events.engines import EngineIdentified, IdentityClaim
+
+IMPOSSIBLE_MODEL = "anvil-no-such-model-5f1d7a"
+"""A name that no server has."""
+
+ENGINES = ("vllm", "sglang", "llamacpp")
+
+Source = Literal[
+    "image_digest",
+    "image_label",
+    "version_endpoint",
+    "log_line",
+    "models_endpoint",
+    "package_version",
+    "model_files",
+    "chat_template",
+    "props_endpoint",
+]
+What = Literal["engine_version", "engine_revision", "image", "model_revision", "served_name", "chat_template"]
+
+_MAX_CLAIMS = 64
+_DISTRIBUTIONS = frozenset({"ubuntu", "debian", "rockylinux", "almalinux", "fedora", "alpine"})
+_IN_LOG: tuple[tuple[Source, What, re.Pattern[bytes]], ...] = (
+    ("log_line", "engine_version", re.compile(rb"\bversion (\d+\.\d+[0-9A-Za-z.+-]*)\s*$", re.MULTILINE)),
+    ("log_line", "engine_version", re.compile(rb"LLM engine \(v(\d[0-9A-Za-z.+-]*)\)")),
+    ("log_line", "engine_version", re.compile(rb"build_info: (b\d+-\S+)")),
+    ("log_line", "model_revision", re.compile(rb"[ ,]revision=([0-9a-f]{40})\b")),
+    ("package_version", "engine_version", re.compile(rb"^engine package \S+ (\S+)$", re.MULTILINE)),
+)
+_COMMIT = re.compile(r"(?:\+|\.|-|^)g([0-9a-f]{7,40})\b")
+
+
+@dataclass(frozen=True)
+class Launched:
+    """What is known of a launch besides what its endpoint says; what is absent is null or empty.
+
+    `labels` are the image's; `log` is the retained log; `model_revision` and `chat_template` are from
+    the model's files. `version`, `revision` and `candidate_revision` are what the recipe expects.
+    """
+
+    image: str | None = None
+    image_id: str | None = None
+    labels: Mapping[str, str] = field(default_factory=dict)
+    log: bytes = b""
+    model_revision: str | None = None
+    chat_template: str | None = None
+    version: str | None = None
+    revision: str | None = None
+    candidate_revision: str | None = None
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One source's word about one thing, as text."""
+
+    source: Source
+    what: What
+    text: str
+
+
+@dataclass(frozen=True)
+class Identity:
+    """What was found: the event, what it attaches, and the endpoint's properties for reports."""
+
+    event: EngineIdentified
+    attachments: tuple[Attachment, ...]
+    props: Mapping[str, Any]
+
+
+@dataclass
+class _Asked:
+    """The answers of one endpoint to the questions about itself."""
+
+    client: Client
+    recorder: Recorder
+    attachments: list[Attachment] = field(default_factory=list)
+
+    async def get(self, path: str, name: str) -> tuple[Exchange, Any]:
+        """Return an answer and its JSON (None unless it is a 200 with JSON), and keep its body."""
+        exchange = await self.client.exchange("GET", path)
+        return exchange, self.keep(exchange, name)
+
+    def keep(self, exchange: Exchange, name: str) -> Any:
+        if exchange.status is not None:
+            blob = self.recorder.keep(exchange.body, name=name)
+            self.attachments.append(Attachment(name, "application/octet-stream", blob))
+        if exchange.status != 200 or exchange.failure is not None:
+            return None
+        try:
+            return json.loads(exchange.body)
+        except ValueError:
+            return None
+
+
+async def identify(
+    client: Client,
+    recorder: Recorder,
+    *,
+    served_model: str,
+    launched: Launched,
+    cap_field: str | None = None,
+) -> Identity:
+    """Ask an endpoint who it is, compare with everything else that tells it, and return what was found.
+
+    Raises:
+        CollectorError: the bytes could not be kept.
+    """
+    asked = _Asked(client, recorder)
+    _, version = await asked.get("/version", "version_response")
+    listing, models = await asked.get("/v1/models", "models_response")
+    _, props = await asked.get("/props", "props_response")
+    _, info = await asked.get("/get_server_info", "server_info_response")
+    accepts = await _accepts_any(asked, cap_field)
+    ids = model_ids(models)
+    props = props if isinstance(props, dict) else {}
+    answers = [
+        *_claims_of(version, "version_endpoint"),
+        *_claims_of(info, "version_endpoint"),
+        *(Claim("models_endpoint", "served_name", name) for name in ids),
+        *_props_claims(props),
+    ]
+    engines = set(_engines(version, models, props, info, listing))
+    claims = [*launch_claims(launched), *answers]
+    event = EngineIdentified(
+        engine=next(iter(engines)) if len(engines) == 1 else None,
+        claims=tuple(_public(claim) for claim in claims[:_MAX_CLAIMS]),
+        disagreements=(*(("engine",) if len(engines) > 1 else ()), *disagreements(claims, launched)),
+        served_name_matches=served_model in ids if models is not None else None,
+        accepts_any_model=accepts,
+        sealed_claims=[*_sealed(claims), *_places(models, props)] or None,
+    )
+    return Identity(event, tuple(asked.attachments), props)
+
+
+async def _accepts_any(asked: _Asked, cap_field: str | None) -> bool | None:
+    """Ask for a model that cannot exist; null when the answer says neither yes nor no."""
+    cap = cap_field if cap_field in ("max_completion_tokens", "max_tokens") else "max_tokens"
+    messages = [{"role": "user", "content": "Hello"}]
+    payload = {"model": IMPOSSIBLE_MODEL, "messages": messages, "temperature": 0, cap: 1}
+    exchange = await asked.client.exchange("POST", "/v1/chat/completions", payload)
+    answer = asked.keep(exchange, "impossible_model_response")
+    if exchange.status is None or exchange.status >= 500 or exchange.status == 429:
+        return None
+    return isinstance(answer, dict) and bool(answer.get("choices"))
+
+
+# --- claims ------------------------------------------------------------------------------------------
+
+
+def model_rows(models: Any) -> list[dict[str, Any]]:
+    """Return the rows of an answer of `/v1/models`; what is no row is left out."""
+    data = models.get("data") if isinstance(models, dict) else None
+    return [row for row in data if isinstance(row, dict)] if isinstance(data, list) else []
+
+
+def model_ids(models: Any) -> tuple[str, ...]:
+    """Return the names that an answer of `/v1/models` lists."""
+    return tuple(row["id"] for row in model_rows(models) if isinstance(row.get("id"), str))
+
+
+def launch_claims(launched: Launched) -> Iterator[Claim]:
+    """Yield what the launch, the log and the files say."""
+    for image in (launched.image, launched.image_id):
+        if image:
+            yield Claim("image_digest", "image", image)
+    yield from _label_claims(launched.labels)
+    for source, what, pattern in _IN_LOG:
+        for text in dict.fromkeys(pattern.findall(launched.log)):
+            yield from _with_commit(source, what, text.decode("utf-8", "replace"))
+    if launched.model_revision:
+        yield Claim("model_files", "model_revision", launched.model_revision)
+    if launched.chat_template:
+        yield Claim("chat_template", "chat_template", launched.chat_template)
+
+
+def _label_claims(labels: Mapping[str, str]) -> Iterator[Claim]:
+    is_base = labels.get("org.opencontainers.image.ref.name", "") in _DISTRIBUTIONS
+    for name, text in labels.items():
+        if text and name.endswith("image.version") and not is_base:
+            yield Claim("image_label", "engine_version", text)
+        elif text and name.endswith(("image.revision", "vcs-ref")):
+            yield Claim("image_label", "engine_revision", text)
+
+
+def _claims_of(answer: Any, source: Source) -> Iterator[Claim]:
+    """Yield what a version endpoint says, in vLLM's and SGLang's shapes."""
+    text = answer.get("version") if isinstance(answer, dict) else None
+    if isinstance(text, str) and text:
+        yield from _with_commit(source, "engine_version", text)
+
+
+def _props_claims(props: Mapping[str, Any]) -> Iterator[Claim]:
+    """Yield what llama.cpp's `/props` says."""
+    if isinstance(props.get("build_info"), str):
+        yield from _with_commit("props_endpoint", "engine_version", props["build_info"])
+    if isinstance(props.get("model_alias"), str) and props["model_alias"]:
+        yield Claim("props_endpoint", "served_name", props["model_alias"])
+    if isinstance(props.get("chat_template"), str):
+        digest = hashlib.sha256(props["chat_template"].encode()).hexdigest()
+        yield Claim("props_endpoint", "chat_template", f"sha256:{digest}")
+
+
+def _with_commit(source: Source, what: What, text: str) -> Iterator[Claim]:
+    """Yield a claim, and beside a version the commit that stands in it; nothing for one that says unknown."""
+    if "unknown" in text:
+        return
+    yield Claim(source, what, text)
+    commit = _COMMIT.search(text) if what == "engine_version" else None
+    if commit:
+        yield Claim(source, "engine_revision", commit.group(1))
+
+
+def _engines(version: Any, models: Any, props: Any, info: Any, listing: Exchange) -> Iterator[str]:
+    """Yield each engine that an answer points to."""
+    for row in model_rows(models):
+        owner = row.get("owned_by")
+        if isinstance(owner, str) and owner.lower() in ENGINES:
+            yield owner.lower()
+    servers = [value for name, value in listing.headers.items() if name.lower() == "server"]
+    if "llama.cpp" in servers or "build_info" in props:
+        yield "llamacpp"
+    if isinstance(info, dict) and "version" in info:
+        yield "sglang"
+    elif isinstance(version, dict) and set(version) == {"version"}:
+        yield "vllm"
+
+
+# --- comparing ---------------------------------------------------------------------------------------
+
+
+def disagreements(claims: Iterable[Claim], launched: Launched) -> tuple[str, ...]:
+    """Return what the claims, and what the recipe expects, do not agree about."""
+    texts: dict[str, list[str]] = {what: [] for what in get_args(What)}
+    for claim in claims:
+        if claim.source != "package_version":
+            texts[claim.what].append(claim.text)
+    expected = {
+        "engine_version": launched.version,
+        "engine_revision": launched.revision,
+        "model_revision": launched.candidate_revision,
+    }
+    for what, text in expected.items():
+        if text is not None and texts[what]:
+            texts[what].append(text)
+    # The two names of one image, by digest and by id, are no contradiction; nor are several served names.
+    compared = ("engine_version", "engine_revision", "model_revision", "chat_template")
+    return tuple(what for what in compared if not _agree(what, texts[what]))
+
+
+def _agree(what: str, texts: list[str]) -> bool:
+    plain = [text.strip().removeprefix("v").casefold() for text in texts]
+    if what.endswith("revision"):
+        longest = max(plain, key=len, default="")
+        return all(longest.startswith(text) for text in plain)
+    return len(set(plain)) <= 1
+
+
+# --- into the event ----------------------------------------------------------------------------------
+
+
+def _public(claim: Claim) -> IdentityClaim:
+    """Return the claim with its text when that is public by type, else with null."""
+    spelled = f"g{claim.text}" if claim.what == "engine_revision" and len(claim.text) < 40 else claim.text
+    members = {"source": claim.source, "what": claim.what}
+    try:
+        return IdentityClaim.model_validate({**members, "value": spelled})
+    except ValidationError:
+        return IdentityClaim.model_validate({**members, "value": None})
+
+
+def _sealed(claims: Iterable[Claim]) -> list[list[str]]:
+    return [[f"{c.source} {c.what}", c.text[:2000]] for c in claims if _public(c).value is None]
+
+
+def _places(models: Any, props: Mapping[str, Any]) -> list[list[str]]:
+    """Return where the model lies, as the endpoint says: a path, mostly."""
+    found = [("props_endpoint model_path", props.get("model_path"))]
+    found += [("models_endpoint root", row.get("root")) for row in model_rows(models)]
+    return [[name, value[:2000]] for name, value in found if isinstance(value, str)]

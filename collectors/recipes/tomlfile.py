@@ -1,0 +1,145 @@
+"""One TOML file, read and checked against a model; what is wrong has its line and a remedy.
+
+1. The bytes are kept, and their SHA-256 is the file's digest.
+2. The text is UTF-8 and TOML 1.0.0.
+3. The document fits the model: strict types, no unknown key, nothing missing.
+4. A number with a fraction is refused everywhere: a decimal is written in quotes, so that it stays
+   the text it was.
+"""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from anvil.collectors.recipes.lines import key_lines, line_of
+from anvil.collectors.recipes.problems import Complaint, FileRefused, KeyPath, Problem
+
+ModelT = TypeVar("ModelT", bound=BaseModel)
+
+
+@dataclass(frozen=True)
+class TomlFile:
+    """A file's bytes, what they say, and where each key stands."""
+
+    source: str
+    kind: str
+    content: bytes
+    document: Mapping[str, Any]
+    lines: Mapping[KeyPath, int]
+
+    @property
+    def digest(self) -> str:
+        """The SHA-256 of the file's bytes, as ``sha256:…``."""
+        return "sha256:" + hashlib.sha256(self.content).hexdigest()
+
+    def refuse(self, complaints: Iterable[Complaint]) -> None:
+        """Do nothing when there is no complaint.
+
+        Raises:
+            FileRefused: there is one; each has its line.
+        """
+        found = tuple(Problem(line_of(self.lines, c.at), c.what, c.write) for c in complaints)
+        if found:
+            raise FileRefused(self.source, found, kind=self.kind)
+
+
+def read_toml(content: bytes, source: str, kind: str) -> TomlFile:
+    """Return a file that was read, with the line of each key.
+
+    Raises:
+        FileRefused: the bytes are not UTF-8, or not TOML; the line is named.
+    """
+    try:
+        text = content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = content[: error.start].count(b"\n") + 1
+        raise FileRefused(
+            source, (Problem(line, "this is not UTF-8", "Save the file as UTF-8"),), kind=kind
+        ) from error
+    try:
+        document = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise FileRefused(source, (_not_toml(error, text),), kind=kind) from error
+    return TomlFile(source, kind, content, document, key_lines(text))
+
+
+def _not_toml(error: tomllib.TOMLDecodeError, text: str) -> Problem:
+    """Return the parser's finding with its line, which the parser puts into its message."""
+    what, _, place = str(error).partition(" (at ")
+    digits = place.removeprefix("line ").partition(",")[0]
+    line = int(digits) if digits.isdigit() else text.count("\n") + 1
+    return Problem(
+        line, f"this is not TOML: {what[:1].lower()}{what[1:]}", "Write `key = value`; see toml.io"
+    )
+
+
+def validated(file: TomlFile, model: type[ModelT]) -> ModelT:
+    """Return the document as `model`.
+
+    Raises:
+        FileRefused: it does not fit; every misfit has its line and what to write instead.
+    """
+    try:
+        return model.model_validate(_frozen(file.document))
+    except ValidationError as error:
+        complaints = [_complaint(item, model) for item in error.errors(include_url=False)]
+        file.refuse(complaints)
+        raise
+
+
+def _frozen(value: Any) -> Any:
+    """Return TOML's lists as tuples, which is what frozen models hold."""
+    if isinstance(value, dict):
+        return {name: _frozen(item) for name, item in value.items()}
+    return tuple(_frozen(item) for item in value) if isinstance(value, list) else value
+
+
+def _complaint(item: Mapping[str, Any], model: type[BaseModel]) -> Complaint:
+    at = tuple(item["loc"])
+    name = str(at[-1]) if at else "the file"
+    found = f", found {str(item['input'])[:60]!r}" if not isinstance(item["input"], dict | tuple) else ""
+    match item["type"]:
+        case "anvil":
+            return Complaint(at, item["ctx"]["what"], item["ctx"]["write"])
+        case "extra_forbidden":
+            return Complaint(at, f"unknown key `{name}`", _nearest(name, known_keys(model, at[:-1])))
+        case "missing":
+            return Complaint(at, f"`{name}` is missing", f"Write `{name} = …`")
+        case "literal_error":
+            return Complaint(at, f"`{name}` cannot be this{found}", f"Write {item['ctx']['expected']}")
+        case _:
+            return Complaint(at, f"`{name}` cannot be this{found}", f"{item['msg']}")
+
+
+def _nearest(name: str, known: tuple[str, ...]) -> str:
+    close = difflib.get_close_matches(name, known, n=1)
+    return f"Write `{close[0]}`" if close else f"Known here: {', '.join(known) or 'nothing'}"
+
+
+def known_keys(model: type[BaseModel], path: KeyPath) -> tuple[str, ...]:
+    """Return the keys that `model` knows at `path`, for advice; empty where it knows none by name."""
+    here: Any = model
+    for step in path:
+        if isinstance(here, type) and issubclass(here, BaseModel):
+            field = here.model_fields.get(str(step))
+            here = field.annotation if field else None
+        here = _inner(here)
+    return tuple(here.model_fields) if isinstance(here, type) and issubclass(here, BaseModel) else ()
+
+
+def _inner(annotation: Any) -> Any:
+    """Return the model inside an annotation such as ``tuple[Model, ...]`` or ``Model | None``."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return annotation
+    for part in getattr(annotation, "__args__", ()):
+        found = _inner(part)
+        if found is not None:
+            return found
+    return None

@@ -1,0 +1,150 @@
+"""The site file: what belongs to this host and to no recipe (`anvil-site.toml`).
+
+1. It is private. It is never part of a recipe or of its digest, and no line of it is published.
+2. A placement is a GPU by its UUID, since the numbers of GPUs change, and ports of its own.
+3. Without a site file everything has a default: no GPU, the recipe's port, the ledger's blobs.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import Field, StringConstraints
+
+from anvil.collectors.endpoints import EndpointBlock, Url
+from anvil.collectors.recipes.argv import fill
+from anvil.collectors.recipes.blocks import Port
+from anvil.collectors.recipes.parts import Part
+from anvil.collectors.recipes.recipe import Attempt
+from anvil.collectors.recipes.tomlfile import read_toml, validated
+from anvil.ledger.errors import CollectorError
+from anvil.ledger.public import Count, Label
+
+DEFAULT_NAME = "anvil-site.toml"
+
+GpuUuid = Annotated[str, StringConstraints(pattern=r"^(?:GPU|MIG)-[0-9a-fA-F-]{36}$")]
+"""A GPU by its UUID, as ``nvidia-smi -L`` prints it."""
+
+HostPath = Annotated[str, StringConstraints(pattern=r"^[/~][^\x00-\x1f]*$", max_length=1000)]
+"""An absolute path on this host; ``~`` is the user's home."""
+
+CPU_SET = r"^[0-9]+(?:-[0-9]+)?(?:,[0-9]+(?:-[0-9]+)?)*$"
+
+
+class Placement(Part):
+    """Where a lane runs: `[placements.NAME]`."""
+
+    gpus: tuple[GpuUuid, ...] = ()
+    """Its GPUs, by UUID."""
+    port: Port | None = None
+    """The port on this host, instead of the recipe's."""
+    cpus: Annotated[str, StringConstraints(pattern=CPU_SET)] | None = None
+    """The processors it may use, as ``0-7,16``."""
+
+
+class DockerSite(Part):
+    """How the container engine is reached: `[docker]`."""
+
+    base_url: Annotated[str, StringConstraints(pattern=r"^(?:unix|tcp|ssh)://[^\x00-\x20]+$")] | None = None
+    """Where it listens; the environment's `DOCKER_HOST` or the default when left out."""
+    network: Label | None = None
+    """The network of containers, instead of the default bridge."""
+
+
+class Site(Part):
+    """The whole of a site file; every part may be left out."""
+
+    format: Literal["anvil.site/1"] = "anvil.site/1"
+    """Which language the file is in."""
+    placements: Mapping[Label, Placement] = Field(default_factory=dict)
+    """Placements by the names that recipes use."""
+    caches: Mapping[Label, HostPath] = Field(default_factory=dict)
+    """Folders on this host by the names that recipes mount: `huggingface`, `compile`."""
+    endpoints: Mapping[Label, EndpointBlock] = Field(default_factory=dict)
+    """Where attempts with launcher `attach` find what is running, by the attempt's key."""
+    docker: DockerSite = DockerSite()
+    """The container engine."""
+    proxy: Url | None = None
+    """The proxy for downloads; requests to engines never use one."""
+    ca_file: HostPath | None = None
+    """Certificates to trust besides the system's."""
+    blobs: HostPath | None = None
+    """Where the blob store lies, when not in the ledger's directory."""
+    min_free_bytes: Count = 2_000_000_000
+    """A run ends when the disk has less than this."""
+
+    def placement(self, attempt: Attempt) -> Placement:
+        """Return where an attempt runs; a placement without GPUs for one that names none.
+
+        Raises:
+            CollectorError: it names a placement that the site does not have.
+        """
+        if attempt.placement is None:
+            return Placement()
+        if attempt.placement not in self.placements:
+            raise CollectorError(
+                f"attempt {attempt.key!r} runs on placement {attempt.placement!r}, which the site does not name",
+                advice=f"Add `[placements.{attempt.placement}]` with its GPU's UUID (`nvidia-smi -L`) to {DEFAULT_NAME}.",
+            )
+        return self.placements[attempt.placement]
+
+    def mounts(self, attempt: Attempt) -> dict[str, str]:
+        """Return the folders to mount: path on this host to path in the container.
+
+        Raises:
+            CollectorError: the recipe mounts a cache that the site does not have.
+        """
+        wanted = attempt.container.mounts if attempt.container else {}
+        for name in wanted:
+            if name not in self.caches:
+                raise CollectorError(
+                    f"attempt {attempt.key!r} mounts the cache {name!r}, which the site does not name",
+                    advice=f'Add `{name} = "/FOLDER"` below `[caches]` to {DEFAULT_NAME}.',
+                )
+        return {str(Path(self.caches[name]).expanduser()): inside for name, inside in wanted.items()}
+
+    def endpoint(self, attempt: Attempt) -> EndpointBlock:
+        """Return how an attempt is reached: the site's block, or the recipe's."""
+        return self.endpoints.get(attempt.key, attempt.endpoint)
+
+    def place(self, attempt: Attempt, *, weights: Path | None = None) -> Attempt:
+        """Return an attempt with its port on this host and no placeholder left in its argv.
+
+        `weights` is the model file of its candidate's package. Inside a container `{port}` is the
+        container's own port; `host_port` is where it is published.
+
+        Raises:
+            CollectorError: the site lacks its placement, or its argv needs weights and there are none.
+        """
+        host_port = self.placement(attempt).port or attempt.port
+        values = {
+            "port": str(attempt.port if attempt.launcher == "docker" else host_port),
+            "python": sys.executable,
+        }
+        if weights is not None:
+            values["weights"] = str(weights)
+        argv = fill(attempt.argv, values)
+        if any("{weights}" in element for element in argv):
+            raise CollectorError(f"attempt {attempt.key!r} needs a model file, and none was fetched")
+        return replace(attempt, argv=argv, host_port=host_port)
+
+
+def load_site(path: Path | None) -> Site:
+    """Return the site of a file; of `anvil-site.toml` here when `path` is None and it exists; else defaults.
+
+    Raises:
+        FileRefused: it is no site file; each problem has its line and what to write instead.
+        CollectorError: the file named cannot be read.
+    """
+    chosen = path or Path(DEFAULT_NAME)
+    if path is None and not chosen.exists():
+        return Site()
+    try:
+        content = chosen.read_bytes()
+    except OSError as error:
+        raise CollectorError(f"the site file {str(chosen)!r} cannot be read: {error.strerror}") from error
+    return validated(read_toml(content, str(chosen), "site file"), Site)
