@@ -295,6 +295,7 @@ def clean_argv(argv: Sequence[str], secrets: Secrets = NO_SECRETS) -> tuple[list
     """Return an argument list, and how many of its elements were withheld, wholly or in part.
 
     An element that follows the name of a credential is withheld whole, unless it is an option itself.
+    What follows `-c` is a shell's command: text with several words, not one argument.
     """
     cleaned: list[str] = []
     for position, element in enumerate(argv):
@@ -303,7 +304,9 @@ def clean_argv(argv: Sequence[str], secrets: Secrets = NO_SECRETS) -> tuple[list
         if follows and " " not in previous and not element.startswith("--"):
             cleaned.append(MARKER)
         else:
-            cleaned.append(_clean_argument(element, secrets))
+            cleaned.append(
+                clean_text(element, secrets) if previous == "-c" else _clean_argument(element, secrets)
+            )
     return cleaned, sum(1 for before, after in zip(argv, cleaned, strict=True) if before != after)
 
 
