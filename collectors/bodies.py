@@ -121,7 +121,7 @@ def _double(text: str) -> float:
 
 def _integer(text: str) -> int:
     # Digits are counted first: to convert a million of them takes time that grows with the square.
-    if len(text) > 20 or abs(number := int(text)) >= _LARGEST:
+    if len(text) > 21 or abs(number := int(text)) >= _LARGEST:
         raise ValueError("an integer that 64 bits cannot hold")
     return number
 
