@@ -21,12 +21,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
-from pydantic import ValidationError
+from pydantic import TypeAdapter, ValidationError
 
 from anvil.collectors.client import Client
 from anvil.collectors.interface import Exchange, Recorder
 from anvil.ledger.drafts import Attachment
 from anvil.ledger.events.engines import EngineIdentified, IdentityClaim
+from anvil.ledger.public import Digest, ImageReference, Revision, Version, Word
 
 IMPOSSIBLE_MODEL = "anvil-no-such-model-5f1d7a"
 """A name that no server has."""
@@ -55,6 +56,16 @@ _IN_LOG: tuple[tuple[Source, What, re.Pattern[bytes]], ...] = (
     ("log_line", "model_revision", re.compile(rb"[ ,]revision=([0-9a-f]{40})\b")),
     ("package_version", "engine_version", re.compile(rb"^engine package \S+ (\S+)$", re.MULTILINE)),
 )
+_LANGUAGES: Mapping[What, TypeAdapter[str]] = {
+    "engine_version": TypeAdapter(Version),
+    "engine_revision": TypeAdapter(Revision),
+    "image": TypeAdapter(ImageReference | Digest),
+    "model_revision": TypeAdapter(Revision),
+    "served_name": TypeAdapter(Word),
+    "chat_template": TypeAdapter(Digest),
+}
+_BUILD = re.compile(r"b\d{1,7}-[0-9a-f]{7,12}")  # llama.cpp's number and commit of a build
+_SHORT_COMMIT = re.compile("[0-9a-f]{7,39}")
 _COMMIT = re.compile(r"(?:\+|\.|-|^)g([0-9a-f]{7,40})\b")
 
 
@@ -109,15 +120,15 @@ class _Asked:
         return exchange, self.keep(exchange, name)
 
     def keep(self, exchange: Exchange, name: str) -> Any:
+        try:
+            value = json.loads(exchange.body)
+        except (ValueError, RecursionError):
+            value = None
         if exchange.status is not None:
             blob = self.recorder.keep(exchange.body, name=name)
-            self.attachments.append(Attachment(name, "application/octet-stream", blob))
-        if exchange.status != 200 or exchange.failure is not None:
-            return None
-        try:
-            return json.loads(exchange.body)
-        except ValueError:
-            return None
+            media_type = "application/octet-stream" if value is None else "application/json"
+            self.attachments.append(Attachment(name, media_type, blob))
+        return value if exchange.status == 200 and exchange.failure is None else None
 
 
 async def identify(
@@ -287,13 +298,16 @@ def _agree(what: str, texts: list[str]) -> bool:
 
 
 def _public(claim: Claim) -> IdentityClaim:
-    """Return the claim with its text when that is public by type, else with null."""
-    spelled = f"g{claim.text}" if claim.what == "engine_revision" and len(claim.text) < 40 else claim.text
-    members = {"source": claim.source, "what": claim.what}
+    """Return the claim with its text when that is in the language of what it is about, else with null."""
+    is_short = claim.what == "engine_revision" and _SHORT_COMMIT.fullmatch(claim.text)
+    spelled = f"g{claim.text}" if is_short else claim.text
+    value: str | None = spelled
     try:
-        return IdentityClaim.model_validate({**members, "value": spelled})
+        if not is_short and not _BUILD.fullmatch(spelled):
+            _LANGUAGES[claim.what].validate_python(spelled)
     except ValidationError:
-        return IdentityClaim.model_validate({**members, "value": None})
+        value = None
+    return IdentityClaim(source=claim.source, what=claim.what, value=value)
 
 
 def _sealed(claims: Iterable[Claim]) -> list[list[str]]:

