@@ -1,7 +1,7 @@
 """The journal of a run: what was seen, noted durably before any event says so.
 
 1. A run has one file beside the ledger, ``runs/STREAM.ndjson``, mode 0600, locked while the run lives.
-   A line is written and flushed as soon as bytes are in the blob store, or an engine was launched.
+   A line is written and flushed as soon as bytes are in the blob store.
 2. An event names what the line named, a moment later. When the process dies in between, the next run
    finds the file without its lock and records from it what no event names yet (`recovery`).
 3. The file goes when its stream is closed. It is private and no evidence by itself: digests in it are
@@ -16,52 +16,21 @@ import os
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Self
 
-from anvil.ledger.blobs import BlobRef
 from anvil.ledger.errors import CollectorError
 from anvil.ledger.files import make_private_directory
 
 
 @dataclass(frozen=True)
 class KeptLine:
-    """Bytes that were kept: which, under what name, for which attempt and check."""
+    """Bytes that were kept: which, under what name, about what, and for which check."""
 
-    attempt: str | None
+    subject: dict[str, str]
     check: str | None
     name: str
     digest: str
     size: int
-    kind: Literal["kept"] = "kept"
-
-
-@dataclass(frozen=True)
-class LaunchedLine:
-    """An engine that was launched, and where its log is being written."""
-
-    attempt: str
-    launcher: str
-    identity: str
-    spool: str | None
-    kind: Literal["launched"] = "launched"
-
-
-@dataclass(frozen=True)
-class StartedLine:
-    """The run itself: its stream and what its events are about."""
-
-    stream: str
-    campaign: str
-    kind: Literal["started"] = "started"
-
-
-Line = KeptLine | LaunchedLine | StartedLine
-
-_KINDS: dict[str, type[KeptLine] | type[LaunchedLine] | type[StartedLine]] = {
-    "kept": KeptLine,
-    "launched": LaunchedLine,
-    "started": StartedLine,
-}
 
 
 class Journal:
@@ -72,7 +41,7 @@ class Journal:
         self._descriptor = descriptor
 
     @classmethod
-    def create(cls, directory: Path, stream: str, campaign: str) -> Self:
+    def create(cls, directory: Path, stream: str) -> Self:
         """Begin the journal of `stream` in `directory`, locked.
 
         Raises:
@@ -85,11 +54,9 @@ class Journal:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
             raise CollectorError(f"the journal {path} cannot be begun: {error.strerror}") from error
-        journal = cls(path, descriptor)
-        journal.write(StartedLine(stream, campaign))
-        return journal
+        return cls(path, descriptor)
 
-    def write(self, line: Line) -> None:
+    def write(self, line: KeptLine) -> None:
         """Add a line and wait until it is on disk.
 
         Raises:
@@ -106,9 +73,28 @@ class Journal:
         self.path.unlink(missing_ok=True)
         os.close(self._descriptor)
 
+    def leave(self) -> None:
+        """Let go of the journal, for recovery to find."""
+        os.close(self._descriptor)
 
-def left_behind(directory: Path) -> Iterator[tuple[Path, int, list[Line]]]:
-    """Yield each journal whose run is dead, locked for us: its path, descriptor and lines."""
+
+@dataclass(frozen=True)
+class LeftBehind:
+    """The journal of a run that is dead, locked for us."""
+
+    path: Path
+    stream: str
+    lines: tuple[KeptLine, ...]
+    descriptor: int
+
+    def finish(self) -> None:
+        """Remove it: every line of it is in the ledger now."""
+        self.path.unlink(missing_ok=True)
+        os.close(self.descriptor)
+
+
+def left_behind(directory: Path) -> Iterator[LeftBehind]:
+    """Yield the journal of each run that is dead."""
     for path in sorted(directory.glob("*.ndjson")):
         descriptor = os.open(path, os.O_RDWR)
         try:
@@ -116,18 +102,12 @@ def left_behind(directory: Path) -> Iterator[tuple[Path, int, list[Line]]]:
         except BlockingIOError:
             os.close(descriptor)  # that run lives
             continue
-        yield path, descriptor, list(_lines(path))
+        yield LeftBehind(path, path.stem, tuple(_lines(path)), descriptor)
 
 
-def _lines(path: Path) -> Iterator[Line]:
+def _lines(path: Path) -> Iterator[KeptLine]:
     for raw in path.read_bytes().splitlines():
         try:
-            members: dict[str, Any] = json.loads(raw)
-            yield _KINDS[members.pop("kind")](**members)
-        except (ValueError, KeyError, TypeError):
+            yield KeptLine(**json.loads(raw))
+        except (ValueError, TypeError):
             return  # the last line, cut short by the crash
-
-
-def blob_of(line: KeptLine) -> BlobRef:
-    """Return which bytes a line names."""
-    return BlobRef(line.digest, line.size)

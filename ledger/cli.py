@@ -15,6 +15,7 @@ import click
 
 COMMANDS: dict[str, tuple[str, str]] = {
     "init": ("anvil.ledger.commands.init:init", "Make a new ledger and its first keys."),
+    "run": ("anvil.collectors.commands.run:run", "Run a recipe: launch, look, check, keep, stop."),
     "observe": ("anvil.ledger.commands.observe:observe", "Record what you saw, with its evidence status."),
     "recipe": ("anvil.collectors.commands.recipe:recipe", "Check a recipe, or show what it would run."),
     "log": ("anvil.ledger.commands.log:log", "List events."),

@@ -100,11 +100,12 @@ def _plan(
         )
     chosen = tuple(by_name[name] for name in artifacts)
     commitments = [header.sealed[name] for name in fields] + [a.commitment for a in chosen if a.commitment]
-    blobs = [blob for artifact in chosen if (blob := _blob_of(ledger, artifact)) is not None]
+    blobs = [blob for artifact in chosen if (blob := blob_of(ledger, artifact)) is not None]
     return _Plan(target, tuple(fields), chosen, tuple(commitments), tuple(blobs))
 
 
-def _blob_of(ledger: Ledger, artifact: ArtifactEntry) -> BlobRef | None:
+def blob_of(ledger: Ledger, artifact: ArtifactEntry) -> BlobRef | None:
+    """Return which bytes an artifact names, or None when its opening is gone."""
     if artifact.commitment is None:
         return BlobRef(str(artifact.digest), int(artifact.size or 0))
     opening = ledger.store.opening(artifact.commitment)
@@ -151,7 +152,7 @@ def _others(ledger: Ledger, plan: _Plan, start: int, stop: int) -> list[int]:
 
 def _names_any(ledger: Ledger, entry: bytes, digests: set[str]) -> bool:
     artifacts = Header.parse(Envelope.parse(entry).header).artifacts
-    blobs = (_blob_of(ledger, artifact) for artifact in artifacts)
+    blobs = (blob_of(ledger, artifact) for artifact in artifacts)
     return any(blob is not None and blob.digest in digests for blob in blobs)
 
 

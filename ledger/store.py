@@ -184,6 +184,11 @@ class Store:
         )
         return None if found is None else int(found)
 
+    def first_of_stream(self, stream: str) -> int | None:
+        """Return the index of the oldest entry of a stream."""
+        found = self._one('SELECT MIN("index") FROM entries WHERE stream = ?', stream)
+        return None if found is None else int(found)
+
     def has_stream(self, stream: str, before: int) -> bool:
         """Say whether a stream has entries before the index `before`."""
         sql = 'SELECT 1 FROM entries WHERE stream = ? AND "index" < ? LIMIT 1'

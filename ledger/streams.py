@@ -41,10 +41,14 @@ class Stream:
 
     @classmethod
     def start(cls, ledger: Ledger, signer: Signer, *, purpose: str) -> Stream:
-        """Open a stream with its own append."""
+        """Return a new stream that is open."""
         stream = cls(ledger, signer)
-        stream.append([Draft(_opening(ledger.origin, purpose))])
+        stream.open(purpose)
         return stream
+
+    def open(self, purpose: str) -> None:
+        """Record the event that opens the stream."""
+        self.append([Draft(_opening(self._ledger.origin, purpose))])
 
     def append(self, drafts: Sequence[Draft]) -> list[Recorded]:
         """Record events, all or none, in one transaction.

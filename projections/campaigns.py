@@ -227,7 +227,8 @@ def _launch(state: Campaigns, seen: Seen) -> Campaigns:
 
 def _check(state: Campaigns, seen: Seen, event: CheckCompleted) -> Campaigns:
     found = CheckState(event.outcome, event.passed, event.expected, event.failure, seen.entry_hash)
-    return _attempt(state, seen, lambda a: replace(a, checks={**a.checks, event.check: found}))
+    name = event.selected_as
+    return _attempt(state, seen, lambda a: replace(a, checks={**a.checks, name: found}))
 
 
 def _retract(state: Campaigns, target: str) -> Campaigns:

@@ -256,6 +256,7 @@ def not_carried_out(
 def _event(ctx: CheckContext[Any], check: Check[Any], **members: Any) -> CheckCompleted:
     return CheckCompleted(
         check=check.id,
+        selected_as=ctx.selected_as,
         version=check.version,
         parameters=ctx.parameters.recorded(),
         visible_budget_tokens=ctx.parameters.visible_tokens,

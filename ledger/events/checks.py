@@ -129,6 +129,8 @@ class CheckCompleted(Event):
     type: Literal["check.completed/1"] = "check.completed/1"
     check: Label
     """Which check."""
+    selected_as: Label
+    """What the recipe calls it: the check itself, or a name of its own when it selects one check twice."""
     version: Count
     """Its version."""
     outcome: Outcome

@@ -1,0 +1,117 @@
+"""`anvil run`."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from pathlib import Path
+
+import click
+
+from anvil.collectors.checks import complaints_of
+from anvil.collectors.recipes import Recipe, load_recipe
+from anvil.collectors.recovery import recover
+from anvil.collectors.running.launching import launchers
+from anvil.collectors.running.narration import Narrator, narrator
+from anvil.collectors.running.run import Running, RunPlan, carry_out
+from anvil.collectors.site import Site, load_site
+from anvil.collectors.withholding import Secrets
+from anvil.ledger.commands.output import answer, answer_json, json_option, place
+from anvil.ledger.errors import CollectorError
+from anvil.ledger.recording import Ledger
+
+_file = click.Path(path_type=Path, dir_okay=False, exists=True)
+
+
+@click.command()
+@click.argument("recipe", required=False)
+@click.option("--site", "site_file", type=_file, help="What belongs to this host (default: anvil-site.toml).")
+@click.option("--campaign", help="Record under this campaign instead of the recipe's.")
+@click.option("--only", multiple=True, metavar="CHECK", help="Only this check; may be repeated.")
+@click.option(
+    "--attempt", "attempts", multiple=True, metavar="KEY", help="Only this attempt; may be repeated."
+)
+@click.option("--base-url", metavar="URL", help="Test what answers there; launch and stop nothing.")
+@click.option("--recover", "only_recover", is_flag=True, help="Only collect what a crashed run left behind.")
+@json_option
+def run(
+    recipe: str | None,
+    site_file: Path | None,
+    campaign: str | None,
+    only: tuple[str, ...],
+    attempts: tuple[str, ...],
+    base_url: str | None,
+    only_recover: bool,
+    as_json: bool,
+) -> None:
+    """Run a recipe: launch, look, check, keep, stop.
+
+    RECIPE is a file, or the name of a recipe that comes with anvil. Every step is an event; what a run
+    left behind when it crashed is collected before anything new starts. Exit code 0: ran to its end,
+    whatever the verdicts; 1: could not.
+
+    \b
+    Examples:
+      anvil run quickstart
+      anvil run mine.toml --site anvil-site.toml --only tools-batch
+      anvil run --recover
+    """
+    if recipe is None and not only_recover:
+        raise click.UsageError("Name a RECIPE, or give --recover.")
+    site = load_site(site_file)
+    plan = (
+        None
+        if recipe is None or only_recover
+        else _plan(load_recipe(recipe, complaints_of), site, campaign, only, attempts, base_url)
+    )
+    told = narrator()
+    try:
+        found, streams = asyncio.run(_run(plan, site, told))
+    except asyncio.CancelledError:
+        raise CollectorError("the run was interrupted; what it had seen is recorded") from None
+    finally:
+        told.close()
+    if as_json:
+        answer_json("anvil.run/1", {"streams": streams, "recovered": found})
+    elif plan is None:
+        answer(f"Collected what {found} crashed runs left." if found else "No crashed run left anything.")
+    else:
+        answer(f"Ran {plan.recipe.name} into campaign {plan.campaign}. See `anvil status`.")
+
+
+async def _run(plan: RunPlan | None, site: Site, told: Narrator) -> tuple[int, list[str]]:
+    ledger_place = place()
+    with Ledger.open(ledger_place.directory) as ledger:
+        private = ledger_place.directory / "runs"
+        by_name = launchers(private / "spools", site.docker.base_url)
+        journals = private / "journals"
+        found = await recover(ledger, by_name.values(), journals, Secrets.of(os.environ), told)
+        if plan is None:
+            return found, []
+        running = Running(ledger, by_name, told, journals)
+        return found, await carry_out(plan, running)
+
+
+def _plan(
+    recipe: Recipe,
+    site: Site,
+    campaign: str | None,
+    only: tuple[str, ...],
+    attempts: tuple[str, ...],
+    base_url: str | None,
+) -> RunPlan:
+    chosen = tuple(a for a in recipe.attempts if not attempts or a.key in attempts)
+    _require_known("attempt", attempts, [a.key for a in recipe.attempts])
+    names = [name for a in recipe.attempts for c in a.checks for name in (c.name, c.id)]
+    _require_known("check", only, names)
+    if base_url is not None and len(chosen) != 1:
+        raise click.UsageError("--base-url tests one attempt; choose it with --attempt KEY.")
+    return RunPlan(recipe, chosen, site, campaign or recipe.campaign, frozenset(only), base_url)
+
+
+def _require_known(what: str, asked: tuple[str, ...], known: list[str]) -> None:
+    for name in asked:
+        if name not in known:
+            raise click.BadParameter(
+                f"the recipe has no {what} {name!r}; it has {', '.join(dict.fromkeys(known))}"
+            )

@@ -1,0 +1,214 @@
+"""One attempt: launched, waited for, identified, checked, kept, stopped; every step an event.
+
+1. Bytes are kept before they are judged, and everything of the engine (its log, its exit, what the
+   system says of it) before it is stopped or removed.
+2. Whatever happens in between, an interrupt too, the engine is kept and stopped at the end.
+3. An engine that ends by itself ends the attempt: what was selected and has no verdict yet is
+   recorded as incomplete, `engine_exited`. One that never generates a token leaves its checks
+   incomplete, `prerequisite_failed`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from anvil.collectors.checks import (
+    CHECKS,
+    Check,
+    CheckContext,
+    UnderTest,
+    carry_out,
+    context,
+    not_carried_out,
+)
+from anvil.collectors.checks.control import ThinkingControl
+from anvil.collectors.checks.interface import Launched as LaunchedForChecks
+from anvil.collectors.client import Client, Deadlines
+from anvil.collectors.health import Health, observe_health
+from anvil.collectors.identity import Launched, identify
+from anvil.collectors.launchers.interface import NOBODY_KNOWS, Launcher, Running
+from anvil.collectors.recipes import SelectedCheck
+from anvil.collectors.recorder import LedgerRecorder
+from anvil.collectors.reports import read_report
+from anvil.collectors.running.keeping import keep_and_end
+from anvil.collectors.running.narration import Narrator
+from anvil.collectors.running.planning import Planned
+from anvil.ledger.drafts import Attachment
+from anvil.ledger.events import Event
+from anvil.ledger.events.checks import CheckCompleted, FailureClass
+
+_SECOND = 1_000_000_000
+
+
+@dataclass
+class AttemptRun:
+    """One attempt under way."""
+
+    planned: Planned
+    launcher: Launcher
+    recorder: LedgerRecorder
+    narrator: Narrator
+    selected: Sequence[SelectedCheck]
+
+    async def run(self) -> None:
+        """Carry the attempt out to its end.
+
+        Raises:
+            CollectorError: it could not be launched, or what was seen could not be kept.
+        """
+        attempt = self.planned.attempt
+        self.narrator.begin(f"{attempt.key}: launching {attempt.engine}")
+        started_ns = time.monotonic_ns()
+        running = await self.launcher.start(self.planned.plan)
+        self.narrator.say(f"{attempt.key}: launched {attempt.engine} by {self.launcher.name}")
+        health: Health | None = None
+        try:
+            self._append_launch(running, await running.inspect())
+            health = await self._watch(running, started_ns)
+        finally:
+            # An interrupt must not tear anything down unkept: this part is not cancelled.
+            ending = asyncio.ensure_future(
+                keep_and_end(
+                    self.planned, running, self.recorder, before_ready=health is None or not health.is_ready
+                )
+            )
+            await _to_the_end(ending)
+            self.narrator.say(f"{attempt.key}: log kept, {ending.result()}")
+
+    def _append_launch(self, running: Running, inspect: bytes | None) -> None:
+        attachments = () if inspect is None else (self._attach("inspect", "application/json", inspect),)
+        self.recorder.append(running.started(), subject=self.planned.subject, attachments=attachments)
+
+    async def _watch(self, running: Running, started_ns: int) -> Health:
+        """Wait for the engine, ask who it is, and carry the checks out."""
+        attempt, limits = self.planned.attempt, self.planned.attempt.deadlines
+        deadlines = Deadlines(first_byte_s=limits.first_byte_s, idle_s=limits.idle_gap_s)
+        endpoint = self.planned.endpoint(running.base_url)
+        async with Client(endpoint, deadlines=deadlines) as client:
+            self.narrator.begin(f"{attempt.key}: waiting for the first token")
+            health = await observe_health(
+                client,
+                self.recorder,
+                model=endpoint.served_model,
+                started_ns=started_ns,
+                deadline_ns=started_ns + limits.ready_s * _SECOND,
+                has_exited=lambda: _has_exited(running),
+            )
+            self._append(health.event, health.attachments)
+            self.narrator.say(f"{attempt.key}: {_standing(health)}")
+            under_test = UnderTest(
+                recorder=self.recorder,
+                client=client,
+                endpoint=endpoint,
+                thinking=ThinkingControl(attempt.thinking),
+                seed=_seed(self.planned),
+                cap_field=health.cap_field,
+                launched=LaunchedForChecks(attempt.version, None),
+            )
+            if health.is_ready:
+                await self._identify(client, running, health)
+            await self._check(under_test, running, health)
+            return health
+
+    async def _identify(self, client: Client, running: Running, health: Health) -> None:
+        attempt = self.planned.attempt
+        self.narrator.begin(f"{attempt.key}: asking who it is")
+        log = (await running.log()).content()
+        expected = Launched(
+            image=attempt.image,
+            image_id=attempt.image_id,
+            log=log,
+            version=attempt.version,
+            revision=attempt.revision,
+            candidate_revision=attempt.model.revision,
+        )
+        identity = await identify(
+            client,
+            self.recorder,
+            served_model=self.planned.endpoint(running.base_url).served_model,
+            launched=expected,
+            cap_field=health.cap_field,
+        )
+        self._append(identity.event, identity.attachments)
+        metrics = await client.exchange("GET", "/metrics")
+        text = metrics.body.decode("utf-8", "replace") if metrics.status == 200 else ""
+        report = read_report(attempt.engine, log, metrics=text, props=identity.props)
+        if report is not None:
+            attachments = [self._attach("startup-log", "text/plain", log)]
+            if text:
+                attachments.append(self._attach("metrics", "text/plain", metrics.body))
+            self._append(report.event(), tuple(attachments))
+
+    async def _check(self, under_test: UnderTest, running: Running, health: Health) -> None:
+        for chosen in self.selected:
+            ctx = context(under_test, chosen.id, chosen.parameters)
+            check = CHECKS[chosen.id]
+            failure = await self._obstacle(running, health)
+            if failure is not None:
+                event = not_carried_out(ctx, check, failure[0], failure[1])
+            else:
+                self.narrator.begin(f"{self.planned.attempt.key}: {chosen.name}")
+                event = await self._carry_out(check, ctx)
+            named = event.model_copy(update={"selected_as": chosen.name})
+            self._append(named, tuple(ctx.attachments))
+            self.narrator.judged(chosen.name, named)
+
+    async def _carry_out(self, check: Check[Any], ctx: CheckContext[Any]) -> CheckCompleted:
+        try:
+            return await carry_out(check, ctx)
+        except asyncio.CancelledError:  # what had come back already is named before the run ends
+            event = not_carried_out(ctx, check, None, "the run was interrupted")
+            self._append(event.model_copy(update={"selected_as": ctx.check}), tuple(ctx.attachments))
+            raise
+
+    async def _obstacle(self, running: Running, health: Health) -> tuple[FailureClass, str] | None:
+        """Return why a check cannot be carried out now."""
+        if await _has_exited(running):
+            return "engine_exited", "the engine had ended by itself"
+        if not health.is_ready:
+            return "prerequisite_failed", "the engine did not generate a token within its deadline"
+        return None
+
+    def _append(self, event: Event, attachments: Sequence[Attachment]) -> None:
+        self.recorder.append(event, subject=self.planned.subject, attachments=attachments)
+
+    def _attach(self, name: str, media_type: str, content: bytes) -> Attachment:
+        return Attachment(name, media_type, self.recorder.keep(content, name=name))
+
+
+async def _has_exited(running: Running) -> bool:
+    state = await running.state()
+    return state is not None and (running.is_ours or state is not NOBODY_KNOWS)
+
+
+async def _to_the_end(task: asyncio.Future[str]) -> None:
+    """Wait for a task even when this one is cancelled meanwhile, and pass the cancellation on after."""
+    cancelled: asyncio.CancelledError | None = None
+    while not task.done():
+        try:
+            await asyncio.shield(task)
+        except asyncio.CancelledError as error:
+            if task.cancelled():
+                raise
+            cancelled = error
+    if cancelled is not None:
+        raise cancelled
+
+
+def _standing(health: Health) -> str:
+    event = health.event
+    if event.is_ready and event.ready_after_ns is not None:
+        return f"ready after {event.ready_after_ns / _SECOND:.1f} s"
+    status = "" if event.http_status is None else f" with status {event.http_status}"
+    return f"no token within the deadline; health {event.health}{status}"
+
+
+def _seed(planned: Planned) -> int:
+    """Return a seed that the same attempt of the same campaign always has."""
+    name = "/".join(planned.subject.members().values())
+    return int.from_bytes(hashlib.sha256(name.encode()).digest()[:6], "big")

@@ -1,0 +1,107 @@
+"""What a person sees while a run goes on, on stderr: a live line on a terminal, plain lines elsewhere."""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import Protocol
+
+from anvil.ledger.events.checks import CheckCompleted
+
+
+class Narrator(Protocol):
+    """Told what is going on."""
+
+    def say(self, text: str) -> None:
+        """Something happened."""
+
+    def begin(self, text: str) -> None:
+        """Something begins that takes a while."""
+
+    def judged(self, name: str, event: CheckCompleted) -> None:
+        """A check has its verdict."""
+
+    def close(self) -> None:
+        """Nothing more is said."""
+
+
+class PlainNarrator:
+    """One line for each thing, for logs and pipes."""
+
+    def __init__(self) -> None:
+        self._tally = Tally()
+
+    def say(self, text: str) -> None:
+        """Print a line with the time since the beginning."""
+        print(f"{self._tally.elapsed():>7}  {text}", file=sys.stderr, flush=True)  # noqa: T201  # its work
+
+    def begin(self, text: str) -> None:
+        """Print a line."""
+        self.say(text)
+
+    def judged(self, name: str, event: CheckCompleted) -> None:
+        """Print the verdict."""
+        self.say(self._tally.judged(name, event))
+
+    def close(self) -> None:
+        """Do nothing."""
+
+
+class LiveNarrator:
+    """A spinner with what is running, and a line for each verdict above it."""
+
+    def __init__(self) -> None:
+        from rich.console import Console
+
+        self._tally = Tally()
+        self._console = Console(stderr=True, highlight=False)
+        self._status = self._console.status("starting")
+        self._status.start()
+
+    def say(self, text: str) -> None:
+        """Print a line above the spinner."""
+        self._console.print(f"{self._tally.elapsed():>7}  {text}", markup=False)
+
+    def begin(self, text: str) -> None:
+        """Show beside the spinner what is running, and the tally so far."""
+        from rich.markup import escape
+
+        self._status.update(escape(f"{text}  ({self._tally})"))
+
+    def judged(self, name: str, event: CheckCompleted) -> None:
+        """Print the verdict above the spinner."""
+        self.say(self._tally.judged(name, event))
+
+    def close(self) -> None:
+        """Take the spinner away."""
+        self._status.stop()
+
+
+class Tally:
+    """How many checks came to what, and how long it has been."""
+
+    def __init__(self) -> None:
+        self._started = time.monotonic()
+        self._counts: dict[str, int] = {}
+
+    def elapsed(self) -> str:
+        """Return the time since the beginning as minutes and seconds."""
+        minutes, seconds = divmod(int(time.monotonic() - self._started), 60)
+        return f"{minutes}:{seconds:02d}"
+
+    def judged(self, name: str, event: CheckCompleted) -> str:
+        """Count a verdict and return the line that says it."""
+        self._counts[event.outcome] = self._counts.get(event.outcome, 0) + 1
+        why = f"  {event.failure}" if event.failure else ""
+        return f"{event.outcome:<12} {name:<24} {event.passed}/{event.expected}{why}"
+
+    def __str__(self) -> str:
+        return (
+            ", ".join(f"{count} {outcome}" for outcome, count in sorted(self._counts.items()))
+            or "no verdict yet"
+        )
+
+
+def narrator() -> Narrator:
+    """Return what fits where stderr goes."""
+    return LiveNarrator() if sys.stderr.isatty() else PlainNarrator()

