@@ -3,9 +3,11 @@
 1. The syntax tree passes an allow-list first: functions, expressions and control flow. No import, no
    class, no name or attribute that begins with an underscore, no method that formats by template.
 2. It runs in an interpreter of its own (``python -I -S``) under bubblewrap: new namespaces, no network,
-   no capabilities, nobody's uid, the interpreter's files read-only and nothing of this host besides.
+   no capabilities, nobody's uid, the interpreter's and the system's libraries read-only, and nothing of
+   this host besides.
 3. Limits on memory, processor time, files and processes are set before the code is read, and are hard;
-   the clock on the wall is watched from outside. Limits alone would not do: they do not bind root.
+   the clock on the wall is watched from outside. Limits alone would not do, and some do not bind root:
+   the process is nobody's before it reads anything.
 4. Isolation is proved once in a process, by a program that looks around from inside. Without it nothing
    is ever run: `SandboxUnavailable`.
 """
@@ -16,6 +18,7 @@ import ast
 import asyncio
 import builtins
 import json
+import os
 import shutil
 import sys
 import tempfile
@@ -48,21 +51,33 @@ _ALLOWED_NODES = (
     ast.Tuple, ast.Slice, ast.Yield, ast.YieldFrom, ast.expr_context, ast.boolop, ast.operator, ast.unaryop,
     ast.cmpop,
 )  # fmt: skip
+_NOBODY = 65_534
 _FORMATTING = frozenset({"format", "format_map"})
 
-_RUNNER = """
-import __future__, builtins, json, resource, sys
+_IMPORTS = "import __future__, builtins, json, os, resource, socket, sys"
+"""Everything is imported while the files can still be read, and opened."""
 
-def bound(kind, value):
-    resource.setrlimit(kind, (value, value))
+_AS_NOBODY = f"""
+if os.getuid() == 0:
+    os.setgroups([])
+    os.setresgid({_NOBODY}, {_NOBODY}, {_NOBODY})
+    os.setresuid({_NOBODY}, {_NOBODY}, {_NOBODY})
+"""
 
+_LIMITS = """
+for kind, most in (
+    (resource.RLIMIT_CORE, 0),
+    (resource.RLIMIT_AS, 512 << 20),
+    (resource.RLIMIT_CPU, 2),
+    (resource.RLIMIT_FSIZE, 0),
+    (resource.RLIMIT_NPROC, 0),
+    (resource.RLIMIT_NOFILE, 3),
+):
+    resource.setrlimit(kind, (most, most))
+"""
+
+_EVALUATE = """
 task = json.load(sys.stdin)
-bound(resource.RLIMIT_CORE, 0)
-bound(resource.RLIMIT_AS, 512 << 20)
-bound(resource.RLIMIT_CPU, 5)
-bound(resource.RLIMIT_FSIZE, 0)
-bound(resource.RLIMIT_NPROC, 0)
-bound(resource.RLIMIT_NOFILE, 3)
 names = {name: getattr(builtins, name) for name in task["builtins"] if hasattr(builtins, name)}
 space = {"__builtins__": names, "__name__": "answer"}
 flags = __future__.annotations.compiler_flag
@@ -83,18 +98,27 @@ print(json.dumps(results))
 """
 
 _LOOK_AROUND = """
-import os, socket, sys
 canary = sys.stdin.read()
 seen = [name for _, name in socket.if_nameindex() if name != "lo"]
 seen += [path for path in (canary, "/etc/passwd", "/proc/1", "/sys/class") if os.path.exists(path)]
-if os.geteuid() == 0: seen.append("uid 0")
+if 0 in os.getresuid() + os.getresgid(): seen.append("root")
 if os.getpid() > 9: seen.append("other processes")
 if len(os.environ) > 3: seen.append("environment")
 try:
     open("/usr/.anvil", "w"); seen.append("/usr can be written")
 except OSError: pass
+"""
+
+_TRY_TO_FORK = """
+try:
+    if os.fork() == 0: os._exit(0)
+    seen.append("processes can be made")
+except OSError: pass
 print("isolated" if not seen else "visible: " + ", ".join(seen))
 """
+
+_RUNNER = _LIMITS + _EVALUATE
+_PROOF = _LOOK_AROUND + _LIMITS + _TRY_TO_FORK
 
 
 class SandboxUnavailable(CollectorError):
@@ -183,7 +207,7 @@ async def _prove_isolation() -> None:
     if shutil.which("bwrap") is None:
         raise SandboxUnavailable("bubblewrap (bwrap) is not installed", advice="Install bubblewrap.")
     with tempfile.NamedTemporaryFile() as canary:
-        code, output, errors = await _run(_LOOK_AROUND, canary.name.encode())
+        code, output, errors = await _run(_PROOF, canary.name.encode())
     if code != 0 or output.strip() != b"isolated":
         found = output.decode("utf-8", "replace").strip()
         raise SandboxUnavailable(
@@ -198,11 +222,19 @@ def _command(program: str) -> list[str]:
     libraries = ["/usr", "/lib", "/lib64", "/lib32", "/etc/ld.so.cache"]
     places = dict.fromkeys([*libraries, sys.base_prefix])
     bound = [word for place in places for word in ("--ro-bind-try", place, place)]
+    nobody = str(_NOBODY)
+    # In a user namespace of root's, nobody would still be root to the kernel when it counts processes.
+    # So root makes none, and becomes nobody for good before the program begins.
+    identity = (
+        ["--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID"]
+        if os.geteuid() == 0
+        else ["--unshare-user", "--uid", nobody, "--gid", nobody]
+    )
     return [
-        "bwrap", "--unshare-all", "--unshare-user", "--uid", "65534", "--gid", "65534", "--cap-drop", "ALL",
-        "--die-with-parent", "--new-session", "--clearenv", "--hostname", "sandbox",
+        "bwrap", "--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts", "--unshare-cgroup-try",
+        "--cap-drop", "ALL", *identity, "--die-with-parent", "--new-session", "--clearenv",
         *bound, "--remount-ro", "/", "--chdir", "/",
-        "--", str(interpreter), "-I", "-S", "-B", "-c", program,
+        "--", str(interpreter), "-I", "-S", "-B", "-c", _IMPORTS + _AS_NOBODY + program,
     ]  # fmt: skip
 
 

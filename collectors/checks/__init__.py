@@ -70,14 +70,16 @@ CHECKS: dict[str, Check[Any]] = {check.id: check for check in _ALL}
 """Every check by id, in an order in which each comes after what it looks back at."""
 
 
-def context(under_test: UnderTest, check: str, parameters: Mapping[str, object]) -> CheckContext[Any]:
-    """Return the context of a selected check, with what the recipe says about it.
+def context(
+    under_test: UnderTest, check: str, parameters: Mapping[str, object], selected_as: str | None = None
+) -> CheckContext[Any]:
+    """Return the context of a selected check, with what the recipe says about it and calls it.
 
     Raises:
         CollectorError: a parameter is unknown or not of its type.
         KeyError: there is no such check.
     """
-    return CheckContext(under_test, check, parse(CHECKS[check].parameters, check, parameters))
+    return CheckContext(under_test, check, parse(CHECKS[check].parameters, check, parameters), selected_as)
 
 
 def complaints_of(check: str, parameters: Mapping[str, object]) -> Iterable[tuple[str | None, str, str]]:
@@ -89,7 +91,7 @@ def complaints_of(check: str, parameters: Mapping[str, object]) -> Iterable[tupl
     try:
         known.parameters.model_validate(dict(parameters))
     except ValidationError as error:
-        for item in error.errors(include_url=False):
-            where = str(item["loc"][0]) if item["loc"] else None
+        told = {str(item["loc"][0]) if item["loc"] else None: item for item in reversed(error.errors())}
+        for where, item in reversed(told.items()):
             what = f"check {check!r}: {item['msg']}, found {str(item.get('input'))[:60]!r}"
             yield where, what, f"It takes {', '.join(known.parameters.model_fields)}"

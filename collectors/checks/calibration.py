@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from anvil.collectors.checks.interface import CheckContext
-from anvil.collectors.checks.tokens import Messages, count_tokens
+from anvil.collectors.checks.tokens import Prompt, count_tokens
 from anvil.collectors.filler import Filler, filler
 
 _WORDS_PER_TOKEN = 0.75
@@ -33,7 +33,7 @@ class Sized:
 
 
 async def sized_filler(
-    ctx: CheckContext[Any], name: str, target: int, build: Callable[[Filler], Messages]
+    ctx: CheckContext[Any], name: str, target: int, build: Callable[[Filler], Prompt]
 ) -> Sized:
     """Return filler with which the prompt that `build` makes has `target` tokens, or a little more.
 

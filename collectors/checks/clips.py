@@ -1,6 +1,8 @@
-"""A small clip made from nothing: uncompressed frames in an AVI file (RIFF, `rec` without a codec).
+"""A small clip made from nothing: uncompressed frames in an AVI file (RIFF, pixels as I420).
 
-Uncompressed video needs no encoder and can be decoded by whatever decodes AVI at all.
+Uncompressed video needs no encoder, and whatever decodes AVI at all decodes it. I420 (ITU-R BT.601, one
+colour sample for each four pixels) is what OpenCV itself writes; it crashes on the older kind of
+frame, red-green-blue with the bottom row first, and with it would go the engine under test.
 """
 
 from __future__ import annotations
@@ -15,14 +17,16 @@ _KEY_FRAME = 0x10
 
 
 def avi(frames: Sequence[Picture], frames_per_second: int) -> bytes:
-    """Return frames of one size as an AVI file of 24-bit pixels.
+    """Return frames of one size as an AVI file.
 
     Raises:
-        ValueError: there are no frames.
+        ValueError: there are no frames, or a side is an odd number of pixels.
     """
-    if not frames:
-        raise ValueError("a clip has at least one frame")
-    pictures = [_bitmap(frame) for frame in frames]
+    if not frames or frames[0].width % 2 or frames[0].height % 2:
+        raise ValueError("a clip has at least one frame, and even sides")
+    # A picture that is shown several times is converted once.
+    converted = {id(frame): _planes(frame) for frame in {id(frame): frame for frame in frames}.values()}
+    pictures = [converted[id(frame)] for frame in frames]
     size, count = len(pictures[0]), len(pictures)
     width, height = frames[0].width, frames[0].height
     main = struct.pack(
@@ -32,13 +36,13 @@ def avi(frames: Sequence[Picture], frames_per_second: int) -> bytes:
     )  # fmt: skip
     stream = struct.pack(
         "<4s4sIHHIIIIIIII4H",
-        b"vids", b"DIB ", 0, 0, 0, 0, 1, frames_per_second, 0, count, size, 0xFFFFFFFF, 0,
+        b"vids", b"I420", 0, 0, 0, 0, 1, frames_per_second, 0, count, size, 0xFFFFFFFF, 0,
         0, 0, width, height,
     )  # fmt: skip
-    bitmap = struct.pack("<IiiHHIIiiII", 40, width, height, 1, 24, 0, size, 0, 0, 0, 0)
-    movie = b"movi" + b"".join(_chunk(b"00db", picture) for picture in pictures)
+    bitmap = struct.pack("<IiiHH4sIiiII", 40, width, height, 1, 12, b"I420", size, 0, 0, 0, 0)
+    movie = b"movi" + b"".join(_chunk(b"00dc", picture) for picture in pictures)
     index = b"".join(
-        struct.pack("<4sIII", b"00db", _KEY_FRAME, 4 + number * (8 + size + size % 2), size)
+        struct.pack("<4sIII", b"00dc", _KEY_FRAME, 4 + number * (8 + size + size % 2), size)
         for number in range(count)
     )
     streams = _list(b"strl", _chunk(b"strh", stream) + _chunk(b"strf", bitmap))
@@ -46,15 +50,17 @@ def avi(frames: Sequence[Picture], frames_per_second: int) -> bytes:
     return _chunk(b"RIFF", b"AVI " + headers + _chunk(b"LIST", movie) + _chunk(b"idx1", index))
 
 
-def _bitmap(frame: Picture) -> bytes:
-    """Return a frame as a device-independent bitmap: bottom row first, blue before red, rows padded."""
-    padding = b"\0" * (-3 * frame.width % 4)
-    rows = []
-    for row in reversed(frame.rows):
-        turned = bytearray(row)
-        turned[0::3], turned[2::3] = row[2::3], row[0::3]
-        rows.append(bytes(turned) + padding)
-    return b"".join(rows)
+def _planes(frame: Picture) -> bytes:
+    """Return a frame as three planes: lightness for each pixel, blueness and redness for each four."""
+    light, blueness, redness = bytearray(), bytearray(), bytearray()
+    for number, row in enumerate(frame.rows):
+        for red, green, blue in zip(row[0::3], row[1::3], row[2::3], strict=True):
+            light.append((66 * red + 129 * green + 25 * blue + 4224) >> 8)
+        if number % 2 == 0:
+            for red, green, blue in zip(row[0::6], row[1::6], row[2::6], strict=True):
+                blueness.append((-38 * red - 74 * green + 112 * blue + 32896) >> 8)
+                redness.append((112 * red - 94 * green - 18 * blue + 32896) >> 8)
+    return bytes(light + blueness + redness)
 
 
 def _list(kind: bytes, content: bytes) -> bytes:

@@ -14,7 +14,10 @@ from anvil.ledger.events.checks import CheckCompleted, FailureClass, ReasoningCh
 
 @dataclass(frozen=True)
 class Observed:
-    """One answer, without its bytes. `serial` tells two runs of one check apart."""
+    """One answer, without its bytes.
+
+    `check` is what the recipe calls the check, and `serial` tells two runs of one check apart.
+    """
 
     check: str
     serial: int

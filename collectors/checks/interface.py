@@ -78,11 +78,17 @@ class UnderTest:
 
 
 class CheckContext(Generic[ParametersT]):
-    """One check being carried out: where its requests go, and what they leave."""
+    """One check being carried out: where its requests go, and what they leave.
 
-    def __init__(self, under_test: UnderTest, check: str, parameters: ParametersT) -> None:
+    `selected_as` is what the recipe calls it; the check's id when it gives no name.
+    """
+
+    def __init__(
+        self, under_test: UnderTest, check: str, parameters: ParametersT, selected_as: str | None = None
+    ) -> None:
         self.under_test = under_test
         self.check = check
+        self.selected_as = selected_as or check
         self.parameters = parameters
         self.serial = under_test.history.next_serial()
         self.attachments: list[Attachment] = []
@@ -198,7 +204,7 @@ class CheckContext(Generic[ParametersT]):
     def _observe(self, name: str, answer: Answer, thinking: Thinking, *, is_probe: bool) -> None:
         self.under_test.history.observed.append(
             Observed(
-                check=self.check,
+                check=self.selected_as,
                 serial=self.serial,
                 name=name,
                 thinking=thinking,

@@ -110,7 +110,7 @@ def is_leniently(text: str, value: dict[str, Any]) -> bool:
     found = _first_object(_TRAILING_COMMA.sub(r"\1", fenced.group(1) if fenced else text))
     if found is None or not isinstance(found[2], dict):
         return False
-    return same({key: found[2].get(key) for key in value}, value)
+    return same({key: found[2][key] for key in value if key in found[2]}, value)
 
 
 def _first_object(text: str) -> tuple[int, int, Any] | None:

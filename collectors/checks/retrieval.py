@@ -72,7 +72,7 @@ class Retrieval:
         if problem := window_problem(ctx, target):
             return not_carried_out(ctx, self, "prerequisite_failed", problem, expected=len(depths))
         sized = await sized_filler(
-            ctx, "filler", target, lambda text: _prompt(text, depths[0], secret="x" * 20)
+            ctx, "filler", target, lambda text: {"messages": _prompt(text, depths[0], "x" * 20)}
         )
         if problem := window_problem(ctx, sized.counted or 0):
             return not_carried_out(ctx, self, "prerequisite_failed", problem, expected=len(depths))

@@ -9,7 +9,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +17,8 @@ from anvil.collectors.bodies import Unreadable, content, read_object
 from anvil.collectors.checks.interface import CheckContext
 from anvil.collectors.filler import filler
 
-Messages = Sequence[Mapping[str, Any]]
+Prompt = Mapping[str, Any]
+"""What a chat request asks: its `messages`, and `tools` where there are any."""
 
 _SAMPLE_WORDS = 60
 _TEMPLATE_TOKENS = 200
@@ -30,15 +31,15 @@ class Dialect:
 
     name: str
     path: str
-    body: Callable[[str, Messages], dict[str, Any]]
+    body: Callable[[str, Prompt], dict[str, Any]]
     counts: tuple[str, ...]
     """Members of the answer that hold the count, or the tokens themselves."""
     is_whole_chat: bool
     """Whether the chat template is counted too."""
 
 
-def _text(messages: Messages) -> str:
-    return "\n".join(str(message["content"]) for message in messages)
+def _text(prompt: Prompt) -> str:
+    return "\n".join(str(message["content"]) for message in prompt["messages"])
 
 
 DIALECTS: dict[str, Dialect] = {
@@ -47,28 +48,28 @@ DIALECTS: dict[str, Dialect] = {
         Dialect(
             "input_tokens",
             "/v1/chat/completions/input_tokens",
-            lambda model, messages: {"model": model, "messages": list(messages)},
+            lambda model, prompt: {"model": model, **prompt},
             ("input_tokens",),
             is_whole_chat=True,
         ),
         Dialect(
             "tokenize_messages",
             "/tokenize",
-            lambda model, messages: {"model": model, "messages": list(messages)},
+            lambda model, prompt: {"model": model, **prompt},
             ("count", "tokens"),
             is_whole_chat=True,
         ),
         Dialect(
             "tokenize_content",
             "/tokenize",
-            lambda _, messages: {"content": _text(messages)},
+            lambda _, prompt: {"content": _text(prompt)},
             ("tokens",),
             is_whole_chat=False,
         ),
         Dialect(
             "tokenize_prompt",
             "/tokenize",
-            lambda model, messages: {"model": model, "prompt": _text(messages)},
+            lambda model, prompt: {"model": model, "prompt": _text(prompt)},
             ("count", "tokens"),
             is_whole_chat=False,
         ),
@@ -77,20 +78,20 @@ DIALECTS: dict[str, Dialect] = {
 """The dialects of llama.cpp and vLLM, best first."""
 
 
-async def count_tokens(ctx: CheckContext[Any], name: str, messages: Messages) -> int | None:
-    """Return how many prompt tokens `messages` have; null when the endpoint does not say.
+async def count_tokens(ctx: CheckContext[Any], name: str, prompt: Prompt) -> int | None:
+    """Return how many prompt tokens `prompt` has; null when the endpoint does not say.
 
     `name` is the beginning of the names of the requests that this takes.
     """
     await _find_dialect(ctx, name)
     if (known := ctx.under_test.history.tokenizer) is not None:
-        return await _by_dialect(ctx, f"{name}.count", DIALECTS[known], messages)
-    return await by_usage(ctx, f"{name}.count", messages)
+        return await _by_dialect(ctx, f"{name}.count", DIALECTS[known], prompt)
+    return await by_usage(ctx, f"{name}.count", prompt)
 
 
-async def by_usage(ctx: CheckContext[Any], name: str, messages: Messages) -> int | None:
+async def by_usage(ctx: CheckContext[Any], name: str, prompt: Prompt) -> int | None:
     """Return how many prompt tokens the endpoint reports for a request with a cap of one token."""
-    answer = await ctx.ask(name, {"messages": list(messages), ctx.cap_member: 1}, is_probe=True)
+    answer = await ctx.ask(name, {**prompt, ctx.cap_member: 1}, is_probe=True)
     return answer.usage.prompt_tokens or None
 
 
@@ -99,7 +100,8 @@ async def _find_dialect(ctx: CheckContext[Any], name: str) -> None:
     if history.tokenizer_tried:
         return
     history.tokenizer_tried = True
-    sample = [{"role": "user", "content": filler(ctx.seed_for("sample"), _SAMPLE_WORDS).text}]
+    text = filler(ctx.seed_for("sample"), _SAMPLE_WORDS).text
+    sample = {"messages": [{"role": "user", "content": text}]}
     reported = await by_usage(ctx, f"{name}.usage", sample)
     for dialect in DIALECTS.values():
         counted = await _by_dialect(ctx, f"{name}.{dialect.name}", dialect, sample)
@@ -117,8 +119,8 @@ def _agree(dialect: Dialect, counted: int, reported: int | None) -> bool:
     return counted <= reported <= counted + _TEMPLATE_TOKENS
 
 
-async def _by_dialect(ctx: CheckContext[Any], name: str, dialect: Dialect, messages: Messages) -> int | None:
-    body = dialect.body(ctx.under_test.endpoint.served_model, messages)
+async def _by_dialect(ctx: CheckContext[Any], name: str, dialect: Dialect, prompt: Prompt) -> int | None:
+    body = dialect.body(ctx.under_test.endpoint.served_model, prompt)
     exchange = await ctx.fetch(name, "POST", dialect.path, body)
     if exchange.failure is not None:
         return None
