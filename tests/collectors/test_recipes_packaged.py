@@ -41,6 +41,11 @@ def test_these_come_with_anvil() -> None:
     assert packaged_recipes() == NAMES
 
 
+def test_the_list_for_people_names_each() -> None:
+    listed = re.findall(r"^\| `([^`]+)` \|", (tools.ROOT / "recipes/README.md").read_text(), re.MULTILINE)
+    assert sorted(listed) == list(NAMES)
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_each_is_good_and_fully_resolved(name: str) -> None:
     recipe = load_recipe(name, complaints_of)
