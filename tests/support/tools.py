@@ -73,7 +73,9 @@ def _bwrap() -> str:
 
 
 def _docker() -> str:
-    return _on_path("docker") or _runs("docker", "version")
+    from support import dockerd
+
+    return dockerd.why_not()
 
 
 def _chromium() -> str:

@@ -1,0 +1,125 @@
+"""Following a container's log into the spool.
+
+1. A thread reads what the container engine gives and appends it to the spool's file, so that the log
+   is ours even when the container is not there any more.
+2. Each message comes with its time. The time of the last one written is the cursor: after a break, or
+   in the next run after a crash, following goes on behind it. The file is cut to what the cursor
+   covers first, so nothing is there twice.
+3. A container with a terminal has no message borders: after a break its log is read from the start.
+4. When the container has ended, the thread ends with its last message.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable
+from datetime import datetime
+from typing import Any
+
+from anvil.collectors.launchers.containers import log_messages, stream_errors
+from anvil.collectors.launchers.logs import LogFile
+
+_NOTE_EVERY_S = 1.0
+_COUNT_EVERY_BYTES = 1 << 20
+_PAUSE_S = 0.5
+
+
+class Follower:
+    """Follows one container's log. `is_over` is set when there is nothing more to come."""
+
+    def __init__(
+        self, connect: Callable[[], Any], container: str, log: LogFile, *, has_terminal: bool = False
+    ) -> None:
+        self.is_over = threading.Event()
+        self.problem = ""
+        """Why the log could not be followed to its end; empty when it could, or still is."""
+        self._connect = connect
+        self._container = container
+        self._log = log
+        self._has_terminal = has_terminal
+        self._is_stopped = threading.Event()
+        self._messages: Any = None
+        self._uncounted = 0
+        self._noted = time.monotonic()
+        self._thread = threading.Thread(target=self._run, name=f"anvil-log-{container[:12]}", daemon=True)
+
+    def start(self) -> None:
+        """Begin, or go on where an earlier follower ended."""
+        if self._log.cursor:
+            self._log.cut_to_counted()
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Leave off, and wait a little for the thread."""
+        self._is_stopped.set()
+        messages = self._messages
+        if messages is not None:
+            try:
+                messages.close()
+            except (*stream_errors(), AttributeError):
+                pass  # it had ended by itself
+        if self._thread.is_alive():
+            self._thread.join(5)
+
+    def _run(self) -> None:
+        try:
+            client = self._connect()
+        except stream_errors() as error:
+            self.problem = f"the log cannot be read: {error}"
+            self.is_over.set()
+            return
+        try:
+            while not self._is_stopped.is_set() and not self._follow(client):
+                self._is_stopped.wait(_PAUSE_S)
+        finally:
+            client.close()
+            self.is_over.set()
+
+    def _follow(self, client: Any) -> bool:
+        """Follow once, and say whether that was all."""
+        try:
+            if self._has_terminal:
+                os.truncate(self._log.path, 0)
+            self._messages = log_messages(
+                client, self._container, since=_second(self._log.cursor), has_terminal=self._has_terminal
+            )
+            with self._log.path.open("ab", buffering=0) as file:
+                for message in self._messages:
+                    self._take(message, file)
+            self._settle()
+            # A stream that broke ends like one that is complete; only the container's state tells.
+            status = client.api.inspect_container(self._container)["State"]["Status"]
+        except stream_errors() as error:
+            if self._is_stopped.is_set():
+                return True
+            if getattr(error, "status_code", None) in (404, 409, 501) or "configured logging" in str(error):
+                self.problem = f"the log cannot be read: {error}"
+                return True
+            return False
+        return status in ("exited", "dead", "created")
+
+    def _take(self, message: bytes, file: Any) -> None:
+        if not self._has_terminal:
+            stamp, _, message = message.partition(b" ")
+            moment = stamp.decode("ascii", "replace")
+            if moment <= self._log.cursor:
+                return
+            self._log.cursor = moment
+        file.write(message)
+        self._uncounted += len(message)
+        if self._uncounted >= _COUNT_EVERY_BYTES or time.monotonic() - self._noted >= _NOTE_EVERY_S:
+            self._settle()
+
+    def _settle(self) -> None:
+        self._log.count()
+        if not self._has_terminal:
+            self._log.note()
+        self._uncounted = 0
+        self._noted = time.monotonic()
+
+
+def _second(cursor: str) -> int | None:
+    """Return the second of a cursor, from which the engine is asked to go on; the rest is skipped here."""
+    return int(datetime.fromisoformat(cursor[:19] + "+00:00").timestamp()) if cursor else None

@@ -1,0 +1,124 @@
+"""A small OpenAI-compatible server with only the standard library, to be run as a script.
+
+It is what the tests launch as a process and inside containers: `openai_server.py --port N [--behave
+WORD]`, with `python -P`, since a module beside it is named json. What it answers is of no interest
+beyond that it answers; the endpoint that misbehaves in all ways is another one (support.endpoint).
+
+    serve       answers
+    deaf        listens on nothing and waits
+    traceback   raises before it listens
+    eat         takes memory until it is killed
+    shout       answers, and never stops logging
+    nonsense    answers, and every answer is the same three words
+    stubborn    answers, and does not end when asked
+    echo-env    writes its environment to its log, then answers
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import signal
+import sys
+import threading
+import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from socketserver import TCPServer
+
+BEHAVIOURS = ("serve", "deaf", "traceback", "eat", "shout", "nonsense", "stubborn", "echo-env")
+
+
+class Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    model = "tiny"
+    answer = "four"
+
+    def do_GET(self) -> None:
+        if self.path == "/health":
+            self.reply({"status": "ok"})
+        elif self.path == "/v1/models":
+            self.reply({"object": "list", "data": [{"id": self.model, "object": "model"}]})
+        elif self.path == "/version":
+            self.reply({"version": "1.2.3"})
+        else:
+            self.reply({"error": {"message": "no such path"}}, 404)
+
+    def do_POST(self) -> None:
+        asked = json.loads(self.rfile.read(int(self.headers.get("Content-Length", "0"))) or b"{}")
+        if self.path != "/v1/chat/completions":
+            self.reply({"error": {"message": "no such path"}}, 404)
+            return
+        message = {"role": "assistant", "content": self.answer}
+        usage = {"prompt_tokens": len(json.dumps(asked)) // 4, "completion_tokens": 1}
+        usage["total_tokens"] = sum(usage.values())
+        choice = {"index": 0, "message": message, "finish_reason": "stop"}
+        self.reply(
+            {"id": "c", "object": "chat.completion", "model": self.model, "choices": [choice], "usage": usage}
+        )
+
+    def reply(self, body: object, status: int = 200) -> None:
+        raw = json.dumps(body).encode()
+        self.send_response(status)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(raw)))
+        self.end_headers()
+        self.wfile.write(raw)
+
+
+class Server(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def server_bind(self) -> None:
+        TCPServer.server_bind(self)  # HTTPServer's own asks a name server, which may take long
+        self.server_name, self.server_port = "localhost", self.server_address[1]
+
+
+def shout() -> None:
+    block = "".join(f"shouting line {number} of the block\n" for number in range(400))
+    while True:
+        sys.stdout.write(block)
+        sys.stdout.flush()
+
+
+def eat() -> None:
+    taken = []
+    while True:
+        taken.append(bytearray(b"x") * (16 << 20))
+        print(f"took {len(taken) * 16} MiB", flush=True)
+        time.sleep(0.05)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--host", default="127.0.0.1")
+    parser.add_argument("--port", type=int, default=8000)
+    parser.add_argument("--model", default="tiny")
+    parser.add_argument("--api-key")
+    parser.add_argument("--behave", choices=BEHAVIOURS, default="serve")
+    options = parser.parse_args()
+    print(f"starting as {options.behave}", flush=True)
+    if options.behave == "traceback":
+        raise RuntimeError("the weights do not fit")
+    if options.behave == "deaf":
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+        signal.pause()
+    if options.behave == "eat":
+        eat()
+    if options.behave == "stubborn":
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    else:
+        signal.signal(signal.SIGTERM, lambda *_: os._exit(0))
+    if options.behave == "echo-env":
+        print(json.dumps(dict(os.environ)), flush=True)
+    if options.behave == "shout":
+        threading.Thread(target=shout, daemon=True).start()
+    Handler.model = options.model
+    Handler.answer = "blue blue blue" if options.behave == "nonsense" else "four"
+    server = Server((options.host, options.port), Handler)
+    print(f"listening on {options.port}", flush=True)
+    server.serve_forever()
+
+
+if __name__ == "__main__":
+    main()
