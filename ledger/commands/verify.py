@@ -62,8 +62,9 @@ def verify(
 ) -> None:
     """Check a ledger, or files exported from one.
 
-    Nothing is changed by it. Exit codes: 0 verified; 1 something is wrong; 2 used wrongly; 3 could not be checked, or nothing
-    outside the ledger says how far it had come (unanchored); 4 rolled back, or two histories.
+    Nothing is changed by it. Exit codes: 0 verified; 1 something is wrong; 2 used wrongly; 3 could not be
+    checked, or nothing outside the ledger says how far it had come (unanchored); 4 rolled back, or two
+    histories.
 
     \b
     Examples:
