@@ -115,6 +115,12 @@ def test_every_verdict_is_documented_with_its_exit_code(code: Any) -> None:
     assert row in text_of(DOCS / "format.md")
 
 
+def test_the_threat_model_names_verdicts_that_exist() -> None:
+    rows = [line for line in text_of(DOCS / "threat-model.md").splitlines() if line.startswith("| ")]
+    named_there = {code for row in rows for code in re.findall(r"`([a-z]+(?:-[a-z]+)*)`", row.split("|")[3])}
+    assert {"rolled-back", "split-view", "tampered"} <= named_there <= set(MEANINGS)
+
+
 def test_every_exit_code_is_documented(generate: ModuleType) -> None:
     raised = {cls.exit_code for cls in vars(errors).values() if isinstance(cls, type)}
     known = raised | {verify.Report("", 0, 0, findings=[Finding(c, "")]).exit_code for c in MEANINGS}
