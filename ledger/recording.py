@@ -29,7 +29,7 @@ from anvil.ledger.clock import Clock, system_clock
 from anvil.ledger.commitments import Opening
 from anvil.ledger.drafts import Prepared
 from anvil.ledger.envelope import Envelope
-from anvil.ledger.errors import BlobMissing, LedgerError, NotPermitted, StoreDamaged
+from anvil.ledger.errors import BlobMissing, LedgerError, NotPermitted, SignatureInvalid, StoreDamaged
 from anvil.ledger.header import Header
 from anvil.ledger.keyring import Keyring
 from anvil.ledger.keystore import KeyStore, Passphrase, passphrase_from_environment
@@ -209,12 +209,12 @@ class Ledger:
                 self._anchor.require(held, size, lambda at: root_at(at, read))
                 state = Checkpoint(self.origin, size, root_at(size, read))
                 stored = self.store.latest_checkpoint()
-            keys = self.verifier_keys()
+            keys, ever = self.verifier_keys(), self._keys_ever()
             note = stored if stored is not None and _says(stored, keys, state) else self._sign(state)
             if note != stored:
                 with self.store.transaction():
                     newest = self.store.latest_checkpoint()
-                    if newest is None or open_checkpoint(newest, keys).size < state.size:
+                    if newest is None or open_checkpoint(newest, ever).size < state.size:
                         self.store.insert_checkpoint(state.size, note)
             self._anchor.advance(note, keys, lambda size: root_at(size, StoredTree(self.store).read))
             return note
@@ -226,6 +226,11 @@ class Ledger:
             yield
 
     # --------------------------------------------------------------------------------------------
+
+    def _keys_ever(self) -> list[VerifierKey]:
+        """Return every ledger key there ever was: an older checkpoint may be by one that is revoked now."""
+        keys = self.keyring().keys.values()
+        return [VerifierKey(self.origin, k.public_key) for k in keys if k.role == "ledger"]
 
     def _sign(self, state: Checkpoint) -> bytes:
         """Sign with the newest ledger key, and with older ones that are at hand and not revoked."""
@@ -314,4 +319,8 @@ def _foreign_row(index: int, entry: bytes) -> Row:
 
 
 def _says(note: bytes, keys: Sequence[VerifierKey], state: Checkpoint) -> bool:
-    return open_checkpoint(note, keys) == state
+    """Say whether `note` is what would be signed now; one by a key that is revoked since is not."""
+    try:
+        return open_checkpoint(note, keys) == state
+    except SignatureInvalid:
+        return False
