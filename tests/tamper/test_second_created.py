@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from support.ledgers import ATTACKER, SIZE, Small, attack, forge, push, refused, rewrite
+from support.ledgers import ATTACKER, OTHER_STREAM, SIZE, Small, attack, forge, push, refused, rewrite
 
 from anvil.ledger.events import InitialKey, LedgerCreated, Predecessor, TreeState
 from anvil.ledger.signing import PrivateKey
@@ -50,10 +50,10 @@ def test_that_announces_this_ledger_as_its_predecessor_inside_it(small: Small) -
         key=str(small.vkey), restored=state, restored_checkpoint=None, anchored_checkpoint=None, lost=0
     )
     home = small.origin
+    one = forge(home, created(home, before), ATTACKER, LEDGER_KEY)
+    other = forge(home, created(home), ATTACKER, LEDGER_KEY, stream=OTHER_STREAM)
     with attack(small) as db:
-        push(
-            db, forge(home, created(home, before), ATTACKER, LEDGER_KEY), forge(home, created(home), ATTACKER)
-        )
+        push(db, one, other)
     report = small.verify()
     refused(report, "not-permitted", SIZE)
     refused(report, "not-permitted", SIZE + 1)
