@@ -252,3 +252,23 @@ def disk(path: Path, kib: int) -> Iterator[Disk]:
         yield Disk(path)
     finally:
         subprocess.run(["umount", str(path)], check=True)
+
+
+# --- crashes at a chosen moment --------------------------------------------------------------------------
+
+
+def dying(call: str, number: int) -> tuple[str, ...]:
+    """The command line of a tracer that kills a process as it makes a system call for the `number`-th time.
+
+    The call itself is not made. A test that uses it `needs("strace")`.
+    """
+    injected = ("-e", f"trace={call}", "-e", f"inject={call}:signal=KILL:error=EINTR:when={number}")
+    return ("strace", "-f", "--seccomp-bpf", "-qq", "-o", os.devnull, *injected)
+
+
+def leave_wal(place: Path, acks: Path, count: int = 5, **more: str) -> list[str]:
+    """Append, be killed, and leave a pending write-ahead log; return what was acknowledged."""
+    worker = Worker.start(place, acks, "single", count, end="kill", **more)
+    worker.finish(code=-signal.SIGKILL)
+    assert (place / "ledger.db-wal").stat().st_size
+    return worker.acknowledged()
