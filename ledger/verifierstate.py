@@ -62,7 +62,7 @@ class VerifierState:
                 "tiles": [[node.hex() for node in tile] for tile in self.tiles],
                 "keyrings": [_spell_keyring(keyring) for keyring in self.keyrings.values()],
                 "carried": [{**asdict(r), "root": r.root.hex()} for r in self.carried],
-                "heads": [asdict(head) for head in self.heads],
+                "heads": [head._asdict() for head in self.heads],
             }
         )
 
