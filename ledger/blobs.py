@@ -9,9 +9,12 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
+import re
 import secrets
+import stat
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +24,8 @@ from anvil.ledger.errors import BlobMissing, LedgerError
 from anvil.ledger.files import flush, flush_directory, make_private_directory
 
 CHUNK = 1 << 20
+
+_DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
 
 
 @dataclass(frozen=True)
@@ -38,7 +43,13 @@ class BlobStore:
         self.directory = directory
 
     def path(self, digest: str) -> Path:
-        """Return where the blob of `digest` lies, whether it is there or not."""
+        """Return where the blob of `digest` lies, whether it is there or not.
+
+        Raises:
+            BlobMissing: it is no digest; as a path it could lead anywhere.
+        """
+        if not _DIGEST.fullmatch(digest):
+            raise BlobMissing(f"no digest of a blob: {digest[:80]!r}")
         name = digest.removeprefix("sha256:")
         return self.directory / "sha256" / name[:2] / name[2:]
 
@@ -69,7 +80,8 @@ class BlobStore:
             BlobMissing: there is no such blob, or its bytes are no longer those.
         """
         try:
-            content = self.path(digest).read_bytes()
+            with _open_plain(self.path(digest)) as file:
+                content = file.read()
         except OSError as error:
             raise BlobMissing(f"blob {digest} cannot be read: {error.strerror}") from error
         found = f"sha256:{hashlib.sha256(content).hexdigest()}"
@@ -84,7 +96,7 @@ class BlobStore:
             LedgerError: it is there and cannot be read.
         """
         try:
-            with self.path(digest).open("rb") as file:
+            with _open_plain(self.path(digest)) as file:
                 hasher, size = hashlib.sha256(), 0
                 for chunk in _chunks(file):
                     hasher.update(chunk)
@@ -145,6 +157,20 @@ class BlobStore:
             temporary.rename(target)
         flush_directory(target.parent)
         flush_directory(target.parent.parent)
+
+
+def _open_plain(path: Path) -> BinaryIO:
+    """Open a file for reading; what is no plain file holds no blob, and could block or never end.
+
+    Raises:
+        FileNotFoundError: there is none.
+        OSError: it cannot be read.
+    """
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise FileNotFoundError(errno.ENOENT, "it is no plain file", str(path))
+    return os.fdopen(descriptor, "rb")
 
 
 def _chunks(file: BinaryIO) -> Iterator[bytes]:

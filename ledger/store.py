@@ -318,7 +318,8 @@ class Store:
 
     def _all(self, sql: str, *values: Any) -> Iterator[Any]:
         with sqlite.translated(self.path):
-            yield from self._db.execute(sql, values)
+            # not from the cursor itself: left half-read, it would close itself on a closed connection
+            yield from iter(self._db.execute(sql, values).fetchone, None)
 
     def _one(self, sql: str, *values: Any) -> Any:
         row = next(iter(self._all(sql, *values)), None)
