@@ -7,7 +7,7 @@ process from its `Location`, so that runs of entries can be examined on all core
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -233,8 +233,8 @@ class TilesSource:
         """Yield the entries of the half-open range, in order."""
         for tile in range(start // TILE_WIDTH, -(-stop // TILE_WIDTH)):
             width = min(TILE_WIDTH, self.size - tile * TILE_WIDTH)
-            leaves = decode_tile(self._read(tile_path(0, tile, width)), width)
-            entries = decode_bundle(self._read(entries_path(tile, width)), width)
+            leaves = self._decoded(decode_tile, tile_path(0, tile, width), width)
+            entries = self._decoded(decode_bundle, entries_path(tile, width), width)
             for offset, (leaf, entry) in enumerate(zip(leaves, entries, strict=True)):
                 index = tile * TILE_WIDTH + offset
                 if start <= index < stop:
@@ -258,7 +258,7 @@ class TilesSource:
         """Yield the roots in the tiles above the lowest level."""
         for level, tile, width in layout(self.size):
             if level:
-                hashes = decode_tile(self._read(tile_path(level, tile, width)), width)
+                hashes = self._decoded(decode_tile, tile_path(level, tile, width), width)
                 for offset, root in enumerate(hashes):
                     position = tile * TILE_WIDTH + offset
                     if position >= start >> (level * TILE_HEIGHT):
@@ -298,6 +298,13 @@ class TilesSource:
 
     def close(self) -> None:
         """Do nothing: no file stays open."""
+
+    def _decoded(self, decode: Callable[[bytes, int], list[bytes]], name: str, width: int) -> list[bytes]:
+        raw = self._read(name)
+        try:
+            return decode(raw, width)
+        except MalformedTile as error:
+            raise MalformedTile(f"{name}: {error}") from error
 
     def _read(self, name: str, missing: type[NotALedger] | type[MalformedTile] = MalformedTile) -> bytes:
         try:

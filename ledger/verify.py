@@ -27,7 +27,7 @@ from multiprocessing import get_context
 from anvil.ledger.anchor import Anchored
 from anvil.ledger.checkpoint import Checkpoint, open_checkpoint
 from anvil.ledger.checks.entries import Context, Examined, examine
-from anvil.ledger.checks.finding import Finding, worst
+from anvil.ledger.checks.finding import Finding, stopped_by, worst
 from anvil.ledger.checks.keys import CarriedRange, Control, read_control
 from anvil.ledger.checks.redactions import check_corrections, check_unresolved
 from anvil.ledger.checks.streams import StreamCheck
@@ -101,7 +101,7 @@ def verify(
     try:
         source = location.open()
     except Malformed as error:  # exported files whose checkpoint does not even say which log this is
-        return Report("not known", 0, 0, findings=[Finding("checkpoint-invalid", str(error))])
+        return Report("not known", 0, 0, findings=[stopped_by(error, otherwise="checkpoint-invalid")])
     try:
         state = expectations.state
         report = Report(source.origin, source.size, state.tree.size if state else 0, signatures=signatures)
@@ -112,7 +112,7 @@ def verify(
         except StoreDamaged as error:
             report.findings.append(Finding("store-damaged", str(error)))
         except Malformed as error:
-            report.findings.append(Finding("non-canonical", str(error)))
+            report.findings.append(stopped_by(error, otherwise="non-canonical"))
         # a control event is judged before the others and with them: what was said twice is said once
         report.findings = list({(f.code, f.index, f.until, f.message): f for f in report.findings}.values())
         return report
