@@ -110,7 +110,9 @@ class BlobStore:
     def digests(self) -> Iterator[str]:
         """Yield the digest of every blob, by its name; the bytes are not read."""
         for path in sorted((self.directory / "sha256").glob("[0-9a-f][0-9a-f]/*")):
-            yield f"sha256:{path.parent.name}{path.name}"
+            digest = f"sha256:{path.parent.name}{path.name}"
+            if _DIGEST.fullmatch(digest):  # not half of a copy
+                yield digest
 
     def delete(self, digest: str) -> None:
         """Remove a blob and flush its directory. A blob that is not there is no error.
