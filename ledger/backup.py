@@ -54,8 +54,9 @@ def back_up(ledger: Ledger, target: Path) -> int:
     ledger.checkpoint()
     temporary = target.with_name(f".{target.name}.{secrets.token_hex(6)}")
     try:
-        ledger.store.backup(temporary)
-        temporary.chmod(0o600)
+        temporary.touch(mode=0o600, exist_ok=False)  # SQLite fills an empty file, and would make one for all
+        with ledger.undisturbed():
+            ledger.store.backup(temporary)
         with temporary.open("rb") as file:
             flush(file.fileno())
         temporary.rename(target)
@@ -102,9 +103,11 @@ def restore(
         encrypt=encrypt,
         passphrase=passphrase,
         clock=clock,
-        continuing=Continuation(predecessor, lambda ledger: _carry(source, ledger), tuple(_ends(report))),
+        continuing=Continuation(
+            predecessor, lambda ledger: _carry(source, blobs, ledger), tuple(_ends(report))
+        ),
     )
-    copied = 0 if blobs is None else _copy(BlobStore(blobs), BlobStore(created.place.blobs))
+    copied = sum(1 for _ in BlobStore(created.place.blobs).digests())
     return Restored(created, predecessor, copied)
 
 
@@ -133,7 +136,9 @@ def _predecessor(source: Path, report: Report, anchored: Anchored | None) -> Pre
     )
 
 
-def _carry(source: Path, ledger: Ledger) -> None:
+def _carry(source: Path, blobs: Path | None, ledger: Ledger) -> None:
+    if blobs is not None:  # first, and while the new ledger is not yet in its place
+        _copy(BlobStore(blobs), ledger.blobs)
     store = Store.open_readonly(source)
     try:
         size = store.size()
@@ -154,9 +159,6 @@ def _ends(report: Report) -> list[StreamAbandoned]:
     ]
 
 
-def _copy(source: BlobStore, target: BlobStore) -> int:
-    copied = 0
+def _copy(source: BlobStore, target: BlobStore) -> None:
     for digest in source.digests():
         target.put_file(source.path(digest))
-        copied += 1
-    return copied

@@ -10,12 +10,14 @@
 from __future__ import annotations
 
 import errno
+import fcntl
 import hashlib
 import os
 import re
 import secrets
 import stat
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
@@ -128,6 +130,20 @@ class BlobStore:
         except OSError as error:
             raise LedgerError(f"blob {digest} could not be deleted: {error.strerror}") from error
 
+    def sweep(self) -> None:
+        """Remove what killed processes left half-written; a living process holds a lock on its file.
+
+        Raises:
+            LedgerError: the file system refused.
+        """
+        try:
+            for path in (self.directory / "sha256").glob(".*"):
+                with path.open("rb") as file, suppress(BlockingIOError):
+                    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    path.unlink(missing_ok=True)
+        except OSError as error:
+            raise LedgerError(f"{self.directory} could not be swept: {error.strerror}") from error
+
     def _keep(self, chunks: Iterator[bytes]) -> BlobRef:
         make_private_directory(self.directory / "sha256")
         temporary = self.directory / "sha256" / f".{secrets.token_hex(8)}"
@@ -135,6 +151,7 @@ class BlobStore:
         try:
             descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
             with os.fdopen(descriptor, "wb") as file:
+                fcntl.flock(file, fcntl.LOCK_EX)
                 for chunk in chunks:
                     hasher.update(chunk)
                     size += len(chunk)
