@@ -95,6 +95,8 @@ def translated(path: Path) -> Iterator[None]:
         yield
     except sqlite3.Error as error:
         raise _translation(path, str(error)) from error
+    except UnicodeDecodeError as error:  # of a message that quotes a damaged schema
+        raise StoreDamaged(f"{path}: what SQLite says of it is no text") from error
     except OSError as error:
         raise LedgerError(f"{path}: {error.strerror or error}") from error
 
