@@ -96,3 +96,30 @@ def test_backups_and_exports_while_others_append(place: Path, tmp_path: Path) ->
         restored = tmp_path / f"restored-{number}"
         faults.anvil(restored, "restore", tmp_path / f"copy-{number}.db").done()
         faults.require_sound(restored)
+
+
+def test_a_redaction_while_others_append(place: Path, tmp_path: Path) -> None:
+    with Ledger.open(place) as ledger:
+        index = record(
+            ledger,
+            ledger.signer("operator"),
+            [faults.secret(ledger, "PRIVATE words", b"PRIVATE bytes")],
+            purpose="run",
+        )[0].index
+    workers = [
+        Worker.start(place, tmp_path / f"acks-{n}", "single", 100_000, pause="0.005") for n in range(2)
+    ]
+    try:
+        for worker in workers:
+            worker.wait_for(1)
+        faults.anvil(place, "redact", str(index), "--reason", "It was private.").done()
+        assert not [p for p in place.rglob("*") if p.is_file() and b"PRIVATE" in p.read_bytes()]
+        for worker in workers:
+            worker.wait_for(len(worker.acknowledged()) + 5)
+    finally:
+        for worker in workers:
+            worker.kill()
+    for worker in workers:
+        assert not faults.missing(place, worker.acknowledged())
+    faults.require_sound(place, "redacted")
+    assert not [p for p in place.rglob("*") if p.is_file() and b"PRIVATE" in p.read_bytes()]
