@@ -73,6 +73,9 @@ class Source(Protocol):
     def structure(self) -> list[Finding]:
         """Return what is wrong with the container itself."""
 
+    def damage(self) -> list[Finding]:
+        """Return what is wrong with the container as a whole; reads all of it."""
+
     def count_openings(self) -> int:
         """Return how many openings must belong to entries; 0 when there may be more than that."""
 
@@ -188,7 +191,7 @@ class DatabaseSource:
         return None if self._blobs is None else self._blobs.measure(digest)
 
     def structure(self) -> list[Finding]:
-        """Return what is wrong with the schema and the file, and rows where nothing else looks."""
+        """Return what is wrong with the schema, and rows where nothing else looks."""
         found = [Finding("schema-altered", text) for text in self._store.schema_differences()]
         if not self._store.is_own_description():
             found.append(Finding("schema-altered", f"the ledger's own row is not one of {FORMAT}"))
@@ -196,8 +199,11 @@ class DatabaseSource:
             found.append(
                 Finding(_STRAY[table], f"{table} has a row numbered {number}, outside the log", number)
             )
-        found += [Finding("store-damaged", text) for text in self._store.damage()]
         return found
+
+    def damage(self) -> list[Finding]:
+        """Return what SQLite finds wrong with the file; reads all of it."""
+        return [Finding("store-damaged", text) for text in self._store.damage()]
 
     def close(self) -> None:
         """Close the database."""
@@ -293,6 +299,10 @@ class TilesSource:
         return 0
 
     def structure(self) -> list[Finding]:
+        """Return nothing: every file is checked when it is read."""
+        return []
+
+    def damage(self) -> list[Finding]:
         """Return nothing: every file is checked when it is read."""
         return []
 

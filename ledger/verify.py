@@ -18,29 +18,25 @@ Rules 4 and 6 cover stored bytes; nothing that is hashed or verified was encoded
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ProcessPoolExecutor
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from itertools import islice
-from multiprocessing import get_context
 
 from anvil.ledger.anchor import Anchored
 from anvil.ledger.checkpoint import Checkpoint, open_checkpoint
-from anvil.ledger.checks.entries import Context, Examined, examine
 from anvil.ledger.checks.finding import Finding, stopped_by, worst
-from anvil.ledger.checks.keys import CarriedRange, Control, read_control
+from anvil.ledger.checks.keys import Control, read_control
 from anvil.ledger.checks.redactions import check_corrections, check_unresolved
 from anvil.ledger.checks.streams import StreamCheck
 from anvil.ledger.checks.tree import StatedRoot, TreeCheck
-from anvil.ledger.errors import CannotVerify, LedgerError, Malformed, SignatureInvalid, StoreDamaged
+from anvil.ledger.errors import CannotVerify, Malformed, SignatureInvalid, StoreDamaged
 from anvil.ledger.keyring import Keyring
 from anvil.ledger.note import VerifierKey
 from anvil.ledger.sources import Location, Source
 from anvil.ledger.tiledtree import TiledTree
 from anvil.ledger.verifierstate import VerifierState
+from anvil.ledger.workers import RUN, Job, damage, examine_all
 
-RUN = 1024
-_IN_PROCESS_UP_TO = 4096  # starting processes costs more than they save below this
 _EXIT_CODES = {"fatal": 4, "failure": 1, "unanchored": 3, "note": 0}
 
 Progress = Callable[[int, int], None]
@@ -105,14 +101,19 @@ def verify(
     try:
         state = expectations.state
         report = Report(source.origin, source.size, state.tree.size if state else 0, signatures=signatures)
-        try:
-            _Verification(source, location, expectations, report, progress).run(
-                workers or os.cpu_count() or 1
-            )
-        except StoreDamaged as error:
-            report.findings.append(Finding("store-damaged", str(error)))
-        except Malformed as error:
-            report.findings.append(stopped_by(error, otherwise="non-canonical"))
+        with ThreadPoolExecutor(1) as beside:  # SQLite leaves Python's lock while it looks
+            damaged = None if report.begin else beside.submit(damage, location)
+            try:
+                _Verification(source, location, expectations, report, progress).run(
+                    workers or os.cpu_count() or 1
+                )
+            except StoreDamaged as error:
+                report.findings.append(Finding("store-damaged", str(error)))
+            except Malformed as error:
+                report.findings.append(stopped_by(error, otherwise="non-canonical"))
+        if damaged is not None and damaged.result():
+            report.findings += damaged.result()
+            report.state = None
         # a control event is judged before the others and with them: what was said twice is said once
         report.findings = list({(f.code, f.index, f.until, f.message): f for f in report.findings}.values())
         return report
@@ -281,10 +282,10 @@ class _Verification:
         """Rules 4, 5 and 6 over all entries; False when one is missing: what follows it has no place."""
         report = self._report
         redacted = control.redactions()
-        job = _Job(self._location, control.keyrings, tuple(control.carried), report.signatures)
+        job = Job(self._location, control.keyrings, tuple(control.carried), report.signatures)
         done = report.begin
         opened, disowned, unknown = 0, 0, {}  # type: ignore[var-annotated]
-        for examined in _examine_all(self._source, job, report.begin, report.size, workers):
+        for examined in examine_all(self._source, job, report.begin, report.size, workers):
             stop = examined.start + len(examined.leaves)
             self._found += examined.findings
             tree.extend(examined.leaves)
@@ -316,6 +317,8 @@ class _Verification:
         self._found += tree.findings
         self._found += streams.findings
         self._found += check_corrections(control.corrections, self._source)
+        if report.begin:
+            self._found.append(Finding("not-checked", f"{report.begin} older events, and the file as a whole"))
         open_streams = len(streams.heads)
         if open_streams:
             names = ", ".join(sorted(streams.heads)[:3]) + (", …" if open_streams > 3 else "")
@@ -328,60 +331,6 @@ class _Verification:
                 self._found.append(Finding("not-checked", f"{name} are not among these files"))
         if worst(self._found) in ("note", "unanchored") and report.signatures:
             report.state = VerifierState.of(report.origin, tree.tree, control, streams.heads)
-
-
-@dataclass(frozen=True)
-class _Job:
-    """What a process needs to examine runs of entries."""
-
-    location: Location
-    keyrings: dict[str, Keyring]
-    carried: tuple[CarriedRange, ...]
-    signatures: bool
-
-    def context(self, source: Source) -> Context:
-        return Context(
-            source.origin,
-            self.keyrings,
-            self.carried,
-            self.signatures,
-            source.opening if source.has_openings else None,
-            source.blob if source.has_blobs else None,
-        )
-
-
-def _examine_all(source: Source, job: _Job, begin: int, size: int, workers: int) -> Iterator[Examined]:
-    """Yield the reports on all runs in order; a few runs at a time are in memory."""
-    starts = range(begin, size, RUN)
-    if workers == 1 or size - begin <= _IN_PROCESS_UP_TO:
-        context = job.context(source)
-        for start in starts:
-            yield examine(start, source.rows(start, min(start + RUN, size)), context)
-        return
-    with ProcessPoolExecutor(workers, get_context("forkserver"), _begin_work, (job,)) as pool:
-        ahead = iter(starts)
-        waiting: list[Future[Examined]] = [
-            pool.submit(_work, start, min(start + RUN, size)) for start in islice(ahead, workers * 3)
-        ]
-        while waiting:
-            yield waiting.pop(0).result()
-            waiting += [pool.submit(_work, start, min(start + RUN, size)) for start in islice(ahead, 1)]
-
-
-_source: Source | None = None
-_context: Context | None = None
-
-
-def _begin_work(job: _Job) -> None:
-    global _source, _context  # noqa: PLW0603  # a worker process has one job for its whole life
-    _source = job.location.open()
-    _context = job.context(_source)
-
-
-def _work(start: int, stop: int) -> Examined:
-    if _source is None or _context is None:
-        raise LedgerError("a verification process was not started properly")
-    return examine(start, _source.rows(start, stop), _context)
 
 
 def _other(by: str, stated: str, found: str) -> Finding:
