@@ -150,7 +150,7 @@ def _carry(source: Path, blobs: Path | None, ledger: Ledger) -> None:
 
 
 def _ends(report: Report) -> list[StreamAbandoned]:
-    heads = report.state.heads if report.state else ()
+    heads = report.open_streams
     return [
         StreamAbandoned(
             abandoned=head.stream, last_seq=head.seq, last_header=head.header_hash, reason="restored"

@@ -21,7 +21,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from anvil.ledger.anchor import Anchor, rolled_back
+from anvil.ledger.anchor import Anchor, rolled_back, unanchored
 from anvil.ledger.blobs import BlobStore
 from anvil.ledger.chain import StreamHead
 from anvil.ledger.checkpoint import Checkpoint, open_checkpoint, sign_checkpoint
@@ -78,10 +78,14 @@ class Ledger:
         *,
         passphrase: Passphrase = passphrase_from_environment,
         clock: Clock = system_clock,
+        adopt: bool = False,
     ) -> Ledger:
         """Open the ledger in `directory` for appending (rule 1).
 
+        `adopt` is a person's word that the database is whole although this machine has no anchor for it.
+
         Raises:
+            Unanchored: this machine has no anchor, and checkpoints were signed before.
             NotALedger: there is none.
             RolledBack: the anchor or a stored checkpoint knows of entries that are gone.
             SplitView: the database holds another history than the one anchored.
@@ -93,7 +97,7 @@ class Ledger:
             origin = store.origin()
             keys = KeyStore(by_origin(keys_directory(), origin), passphrase)
             ledger = cls(place, store, keys, Anchor(state_directory(), origin), clock)
-            ledger._require_unbroken()
+            ledger._require_unbroken(adopt)
         except BaseException:
             store.close()
             raise
@@ -239,7 +243,7 @@ class Ledger:
         older = [self.keys.signer(i) for i in others if i != newest.public_key.key_id and self.keys.holds(i)]
         return sign_checkpoint(state, [newest, *older])
 
-    def _require_unbroken(self) -> None:
+    def _require_unbroken(self, adopt: bool) -> None:
         held = self._anchor.read()  # before the log: another process may append and anchor meanwhile
         with self.store.snapshot():
             size, read = self.store.size(), StoredTree(self.store).read
@@ -247,6 +251,8 @@ class Ledger:
             stored = self.store.latest_checkpoint()
             tail = self._tail = self._catch_up()
         if stored is not None:
+            if held is None and not adopt:
+                raise unanchored(self.origin, size)
             state = open_checkpoint(
                 stored, [VerifierKey(self.origin, k.public_key) for k in tail.ledger_keys()]
             )

@@ -18,12 +18,22 @@ Rules 4 and 6 cover stored bytes; nothing that is hashed or verified was encoded
 from __future__ import annotations
 
 import os
+from bisect import bisect_left
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from operator import itemgetter
 
 from anvil.ledger.anchor import Anchored
+from anvil.ledger.chain import StreamHead
 from anvil.ledger.checkpoint import Checkpoint, open_checkpoint
+from anvil.ledger.checks.checkpoints import (
+    missing_anchored_note,
+    predecessor_roots,
+    revocation_roots,
+    rolled_back,
+    stored_roots,
+)
 from anvil.ledger.checks.finding import Finding, stopped_by, worst
 from anvil.ledger.checks.keys import Control, read_control
 from anvil.ledger.checks.redactions import check_corrections, check_unresolved
@@ -69,6 +79,7 @@ class Report:
     anchored_by: list[str] = field(default_factory=list)
     verifier_keys: tuple[VerifierKey, ...] = ()
     checkpoint: Checkpoint | None = None
+    open_streams: tuple[StreamHead, ...] = ()
     signatures: bool = True
     state: VerifierState | None = None
 
@@ -151,13 +162,18 @@ class _Verification:
             self._found.append(_other("an earlier verification", state.origin, source.origin))
             return
         if state is not None and state.tree.size > source.size:
-            self._found.append(_rolled_back("an earlier verification", state.tree.size, source.size))
+            self._found.append(rolled_back("an earlier verification", state.tree.size, source.size))
             return
         control = read_control(
             source.origin, source.control(report.begin), state.control() if state else None
         )
         self._found += control.findings
-        tree = TreeCheck(self._stated_roots(control), control.carried, state.tree if state else TiledTree())
+        tree = TreeCheck(
+            self._stated_roots(control),
+            control.carried,
+            state.tree if state else TiledTree(),
+            self._roots_inside(control),
+        )
         streams = StreamCheck(
             lambda stream: source.seen_before(stream, report.begin), state.open_heads() if state else {}
         )
@@ -187,53 +203,29 @@ class _Verification:
                 self._found.append(
                     Finding("other-ledger", f"{key} is not a ledger key of this ledger", 0, expected=str(key))
                 )
-        stated = []
         notes = source.checkpoints(report.begin)
-        for size, note in notes:
-            checkpoint = self._open(size, note, keyring)
-            if checkpoint is not None:
-                stated.append(StatedRoot(size, checkpoint.root, "a stored checkpoint", "tampered"))
-                report.checkpoint = checkpoint
-        for index, state in control.revocations:
-            root = bytes.fromhex(state.root)
-            stated.append(StatedRoot(state.size, root, f"the revocation at index {index}", "not-permitted"))
-        if report.checkpoint is None and not report.begin:
+        stored = stored_roots(notes, keyring, report.size)
+        self._found += stored.findings
+        report.checkpoint = stored.newest
+        if stored.newest is None and not report.begin:
             self._found.append(
                 Finding("not-checked", "no checkpoint is stored; nothing signed covers the whole log")
             )
-        self._require_anchored_note(notes)
-        return stated + self._outside_roots()
-
-    def _require_anchored_note(self, notes: list[tuple[int, bytes]]) -> None:
-        """Rule 6: a checkpoint is stored before it is anchored, so one of that size or newer is here."""
         anchored = self._expected.anchored
-        if anchored is None or not self._report.begin <= anchored.checkpoint.size <= self._report.size:
-            return
-        size = anchored.checkpoint.size
-        if not any(stored >= size for stored, _ in notes):
-            message = f"the checkpoint at {size} was stored before it was anchored, and is gone"
-            self._found.append(Finding("checkpoint-invalid", message, size - 1 if size else 0))
+        if anchored is not None:
+            self._found += missing_anchored_note(notes, anchored.checkpoint, report.begin, report.size)
+        return stored.roots + revocation_roots(control, source.origin) + self._outside_roots()
 
-    def _open(self, size: int, note: bytes, keyring: Keyring) -> Checkpoint | None:
-        """Return a stored checkpoint when a ledger key that counts at its size signed it."""
-        good = [
-            VerifierKey(keyring.origin, k.public_key)
-            for k in keyring.keys.values()
-            if k.role == "ledger" and (k.last_good is None or size <= k.last_good)
-        ]
-        try:
-            checkpoint = open_checkpoint(note, good)
-            if checkpoint.size != size or checkpoint.origin != keyring.origin:
-                raise SignatureInvalid(f"it is for {checkpoint.size} entries of {checkpoint.origin}")
-        except (Malformed, SignatureInvalid) as error:
-            self._found.append(
-                Finding("checkpoint-invalid", f"checkpoint at {size}: {error}", size - 1 if size else 0)
-            )
-            return None
-        if size > self._source.size:
-            self._found.append(_rolled_back("a stored checkpoint", size, self._source.size))
-            return None
-        return checkpoint
+    def _roots_inside(self, control: Control) -> dict[str, list[StatedRoot]]:
+        """Return the roots that the trees of carried ranges must have."""
+        inside: dict[str, list[StatedRoot]] = {}
+        for index, predecessor in control.predecessors:
+            origin = predecessor.restored.origin
+            keyring = control.keyrings.get(origin, Keyring(origin))
+            stated = predecessor_roots(index, predecessor, keyring)
+            self._found += stated.findings
+            inside[origin] = stated.roots + revocation_roots(control, origin)
+        return inside
 
     def _outside_roots(self) -> list[StatedRoot]:
         """Rule 8."""
@@ -252,7 +244,7 @@ class _Verification:
                 continue
             report.anchored_by.append(by)
             if checkpoint.size > report.size:
-                self._found.append(_rolled_back(by, checkpoint.size, report.size))
+                self._found.append(rolled_back(by, checkpoint.size, report.size))
             else:
                 stated.append(StatedRoot(checkpoint.size, checkpoint.root, by, "split-view"))
         if not report.anchored_by:
@@ -281,7 +273,7 @@ class _Verification:
     def _read_entries(self, control: Control, tree: TreeCheck, streams: StreamCheck, workers: int) -> bool:
         """Rules 4, 5 and 6 over all entries; False when one is missing: what follows it has no place."""
         report = self._report
-        redacted = control.redactions()
+        redacted, ends, seen = control.redactions(), control.ends(), 0
         job = Job(self._location, control.keyrings, tuple(control.carried), report.signatures)
         done = report.begin
         opened, disowned, unknown = 0, 0, {}  # type: ignore[var-annotated]
@@ -289,7 +281,9 @@ class _Verification:
             stop = examined.start + len(examined.leaves)
             self._found += examined.findings
             tree.extend(examined.leaves)
-            streams.take(examined, [(i, e) for i, e in control.abandoned if examined.start <= i < stop])
+            ended = bisect_left(ends, stop, key=itemgetter(0))
+            streams.take(examined, ends[seen:ended])
+            seen = ended
             self._found += check_unresolved(examined.unresolved, redacted)
             opened += examined.opened
             disowned += examined.disowned.total()
@@ -317,8 +311,11 @@ class _Verification:
         self._found += tree.findings
         self._found += streams.findings
         self._found += check_corrections(control.corrections, self._source)
+        report.open_streams = tuple(streams.heads.values())
         if report.begin:
-            self._found.append(Finding("not-checked", f"{report.begin} older events, and the file as a whole"))
+            self._found.append(
+                Finding("not-checked", f"{report.begin} older events, and the file as a whole")
+            )
         open_streams = len(streams.heads)
         if open_streams:
             names = ", ".join(sorted(streams.heads)[:3]) + (", …" if open_streams > 3 else "")
@@ -335,10 +332,3 @@ class _Verification:
 
 def _other(by: str, stated: str, found: str) -> Finding:
     return Finding("other-ledger", f"{by} is for {stated}, this is {found}", expected=stated, found=found)
-
-
-def _rolled_back(by: str, signed: int, held: int) -> Finding:
-    message = f"{by} knows of {signed} entries, there are {held}"
-    return Finding(
-        "rolled-back", message, held, signed, expected=f"{signed} entries", found=f"{held} entries"
-    )
