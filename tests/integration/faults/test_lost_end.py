@@ -73,10 +73,13 @@ def test_an_anchor_directory_that_cannot_be_written(place: Path, home: Path, tmp
     faults.require_sound(place)
 
 
-def test_an_anchor_that_was_lost_is_made_again(place: Path, home: Path) -> None:
+def test_an_anchor_that_was_lost_is_made_again_only_on_a_persons_word(place: Path, home: Path) -> None:
     shutil.rmtree(home / "state")
     ran = faults.anvil(place, "verify")
     assert (ran.code, "UNANCHORED" in ran.out) == (3, True)
+    faults.observe(place, "refused").refused("no anchor on this machine", "--adopt")
+    assert faults.size(place) == 2
+    faults.anvil(place, "checkpoint", "--adopt").done()
     faults.observe(place, "the next one").done()
     assert faults.anchored_size(place) == 5
 
