@@ -142,8 +142,8 @@ class Store:
         Raises:
             LedgerBusy: another process held the lock for longer than the timeout.
         """
-        self._require_idle()
         with sqlite.translated(self.path):
+            self._require_idle()
             try:
                 self._db.execute("BEGIN IMMEDIATE")  # inside: an interrupt may come when it has the lock
                 yield
@@ -156,8 +156,8 @@ class Store:
     @contextmanager
     def snapshot(self) -> Iterator[None]:
         """Hold one state for several reads."""
-        self._require_idle()
         with sqlite.translated(self.path):
+            self._require_idle()
             try:
                 self._db.execute("BEGIN")
                 yield

@@ -251,7 +251,7 @@ def disk(path: Path, kib: int) -> Iterator[Disk]:
     try:
         yield Disk(path)
     finally:
-        subprocess.run(["umount", str(path)], check=True)
+        subprocess.run(["umount", "--lazy", str(path)], check=True)  # a failed test may hold a file open
 
 
 # --- crashes at a chosen moment --------------------------------------------------------------------------
