@@ -21,9 +21,11 @@ from anvil.ledger.commitments import Opening
 from anvil.ledger.envelope import Envelope
 from anvil.ledger.errors import Malformed, MalformedTile, NotALedger
 from anvil.ledger.header import Header
+from anvil.ledger.merkle import CompactRange
 from anvil.ledger.note import SignedNote
 from anvil.ledger.places import LedgerPlace
 from anvil.ledger.store import FORMAT, Store
+from anvil.ledger.storedtree import StoredTree
 from anvil.ledger.tiledtree import TILE_HEIGHT, TILE_WIDTH, Subtree
 from anvil.ledger.tiles import decode_bundle, decode_tile, entries_path, layout, tile_path
 
@@ -54,6 +56,9 @@ class Source(Protocol):
 
     def subtrees(self, start: int) -> Iterator[Subtree]:
         """Yield the stored roots of complete subtrees that end after index `start`."""
+
+    def read(self, level: int, position: int) -> bytes:
+        """Return the root of a complete subtree of ``2**level`` leaves, as the stored hashes give it."""
 
     def index_of(self, leaf: bytes) -> int | None:
         """Return the index of an entry by its leaf hash; None when it is not here."""
@@ -140,6 +145,7 @@ class DatabaseSource:
         self._store = Store.open_readonly(database)
         self._snapshot = self._store.snapshot()  # else a checkpoint signed meanwhile looks like a rollback
         self._snapshot.__enter__()
+        self._tree = StoredTree(self._store)
         self._blobs = None if blobs is None else BlobStore(blobs)
         self.has_blobs = blobs is not None
         self.origin = self._store.origin()
@@ -165,6 +171,10 @@ class DatabaseSource:
                 continue  # `structure` names it
             if position >= start >> level:
                 yield level, position, root
+
+    def read(self, level: int, position: int) -> bytes:
+        """Return the root of a complete subtree, as the stored hashes give it."""
+        return self._tree.read(level, position)
 
     def index_of(self, leaf: bytes) -> int | None:
         """Return the index of an entry by its leaf hash."""
@@ -269,6 +279,16 @@ class TilesSource:
                     position = tile * TILE_WIDTH + offset
                     if position >= start >> (level * TILE_HEIGHT):
                         yield level * TILE_HEIGHT, position, root
+
+    def read(self, level: int, position: int) -> bytes:
+        """Return the root of a complete subtree, as the tiles give it."""
+        base, height = divmod(level, TILE_HEIGHT)
+        tile, offset = divmod(position << height, TILE_WIDTH)
+        width = min(TILE_WIDTH, (self.size >> (base * TILE_HEIGHT)) - tile * TILE_WIDTH)
+        hashes = self._decoded(decode_tile, tile_path(base, tile, width), width)
+        subtree = CompactRange()
+        subtree.extend(hashes[offset : offset + (1 << height)])
+        return subtree.root()
 
     def index_of(self, leaf: bytes) -> int | None:
         """Return the index of an entry by its leaf hash."""

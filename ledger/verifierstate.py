@@ -102,6 +102,9 @@ def _spell_keyring(keyring: Keyring) -> dict[str, Any]:
 def _parse_keyring(members: dict[str, Any]) -> Keyring:
     keys = {}
     for item in members["keys"]:
+        positions = [item[name] for name in ("added", "rotated", "revoked", "last_good")]
+        if type(positions[0]) is not int or {type(p) for p in positions} - {int, type(None)}:
+            raise ValueError(f"a key counts from {positions!r}")
         public_key = PublicKey.vetted(bytes.fromhex(item["public_key"]))
         keys[public_key.key_id] = KnownKey(**{**item, "public_key": public_key})
     return Keyring(members["origin"], keys, members["base"])

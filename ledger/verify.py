@@ -34,6 +34,7 @@ from anvil.ledger.checks.checkpoints import (
     rolled_back,
     stored_roots,
 )
+from anvil.ledger.checks.continuity import check_continuity
 from anvil.ledger.checks.finding import Finding, stopped_by, worst
 from anvil.ledger.checks.keys import Control, read_control
 from anvil.ledger.checks.redactions import check_corrections, check_unresolved
@@ -237,7 +238,7 @@ class _Verification:
             known.append(("the checkpoint given", self._open_pinned(expected.pinned)))
         if expected.state is not None:
             report.anchored_by.append("an earlier verification")
-        stated = []
+        stated, older = [], []
         for by, checkpoint in known:
             if checkpoint.origin != report.origin:
                 self._found.append(_other(by, checkpoint.origin, report.origin))
@@ -245,8 +246,14 @@ class _Verification:
             report.anchored_by.append(by)
             if checkpoint.size > report.size:
                 self._found.append(rolled_back(by, checkpoint.size, report.size))
+            elif by == "the anchor" and not self._is_ours(expected.anchored):
+                message = "the anchor is signed by no ledger key of this ledger: somebody else wrote it"
+                self._found.append(Finding("other-ledger", message))
+            elif checkpoint.size < report.begin:
+                older.append((by, checkpoint))
             else:
                 stated.append(StatedRoot(checkpoint.size, checkpoint.root, by, "split-view"))
+        self._check_continuity(older)
         if not report.anchored_by:
             self._found.append(
                 Finding(
@@ -255,6 +262,20 @@ class _Verification:
                 )
             )
         return stated
+
+    def _check_continuity(self, older: list[tuple[str, Checkpoint]]) -> None:
+        """Rule 8, for what lies before the place where this verification begins."""
+        if self._expected.state is not None:
+            tree = self._expected.state.tree
+            before = Checkpoint(self._report.origin, tree.size, tree.root())
+            self._found += check_continuity(before, self._report.checkpoint, older, self._source.read)
+
+    def _is_ours(self, anchored: Anchored | None) -> bool:
+        """Say whether one of the ledger's own keys signed the anchor, which brings keys of its own."""
+        try:
+            return anchored is not None and bool(open_checkpoint(anchored.note, self._report.verifier_keys))
+        except (Malformed, SignatureInvalid):
+            return False
 
     def _open_pinned(self, note: bytes) -> Checkpoint:
         """Return the checkpoint that was kept elsewhere; it must be this ledger's, or there is nothing to compare.
