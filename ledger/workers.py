@@ -24,7 +24,8 @@ from anvil.ledger.sources import Location, Source
 RUN = 1024
 """Entries in a run."""
 
-_IN_PROCESS_UP_TO = 4096
+IN_PROCESS_UP_TO = 4096
+"""Entries that are examined in this process, about as fast as others start (rule 1)."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,7 @@ class Job:
 def examine_all(source: Source, job: Job, begin: int, size: int, workers: int) -> Iterator[Examined]:
     """Yield the reports on all runs in order; a few runs at a time are in memory."""
     starts = range(begin, size, RUN)
-    if workers == 1 or size - begin <= _IN_PROCESS_UP_TO:
+    if workers == 1 or size - begin <= IN_PROCESS_UP_TO:
         context = job.context(source)
         for start in starts:
             yield examine(start, source.rows(start, min(start + RUN, size)), context)
