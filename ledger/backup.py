@@ -8,7 +8,8 @@
    history. So a restore makes a *new* ledger: its first event names the predecessor, the state that
    was carried over, the newest state known to have been signed, and how many entries were lost.
    The old entries follow, byte for byte, with their streams and signatures.
-3. Nothing is carried over that does not verify.
+3. Nothing is carried over that does not verify, or that only has the ledger's name. Of a copy that is
+   older than the anchor it cannot be known whether it was cut in the middle where no checkpoint covers it.
 """
 
 from __future__ import annotations
@@ -24,8 +25,8 @@ from anvil.ledger.creation import Continuation, Created, create_ledger, given_na
 from anvil.ledger.errors import LedgerError
 from anvil.ledger.events import Predecessor, StreamAbandoned, TreeState
 from anvil.ledger.files import flush, flush_directory
-from anvil.ledger.keystore import Passphrase, passphrase_from_environment
-from anvil.ledger.places import state_directory
+from anvil.ledger.keystore import KeyStore, Passphrase, passphrase_from_environment
+from anvil.ledger.places import by_origin, keys_directory, state_directory
 from anvil.ledger.recording import Ledger
 from anvil.ledger.sources import DatabaseLocation
 from anvil.ledger.store import Store
@@ -122,11 +123,13 @@ def _predecessor(source: Path, report: Report, anchored: Anchored | None) -> Pre
     finally:
         store.close()
     lost = None if anchored is None else max(0, anchored.checkpoint.size - report.size)
+    if anchored is not None:
+        _require_same_ledger(source, report, anchored)
     if anchored is not None and lost == 0:
         check = verify(DatabaseLocation(source, None), Expectations(anchored=anchored), signatures=False)
-        split = [f for f in check.findings if f.code == "split-view"]
-        if split:
-            raise LedgerError(f"{source} is another history than the one anchored: {split[0].message}")
+        other = [f for f in check.findings if f.severity in ("fatal", "failure")]
+        if other:
+            raise LedgerError(f"{source} is another history than the one anchored: {other[0].message}")
     return Predecessor(
         key=str(report.verifier_keys[-1]),
         restored=TreeState(origin=report.origin, size=report.size, root=report.root.hex()),
@@ -134,6 +137,16 @@ def _predecessor(source: Path, report: Report, anchored: Anchored | None) -> Pre
         anchored_checkpoint=None if anchored is None else anchored.note.decode(),
         lost=lost,
     )
+
+
+def _require_same_ledger(source: Path, report: Report, anchored: Anchored) -> None:
+    """Refuse a ledger that only has the name: its ledger keys are none that the anchor or this user has."""
+    mine = KeyStore(by_origin(keys_directory(), report.origin))
+    if not any(key in anchored.keys or mine.holds(key.public_key.key_id) for key in report.verifier_keys):
+        raise LedgerError(
+            f"{source} calls itself {report.origin}, but has none of its ledger keys",
+            advice="Somebody made it under that name. Restore from another copy.",
+        )
 
 
 def _carry(source: Path, blobs: Path | None, ledger: Ledger) -> None:
