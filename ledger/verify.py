@@ -246,14 +246,14 @@ class _Verification:
             report.anchored_by.append(by)
             if checkpoint.size > report.size:
                 self._found.append(rolled_back(by, checkpoint.size, report.size))
-            elif by == "the anchor" and not self._is_ours(expected.anchored):
-                message = "the anchor is signed by no ledger key of this ledger: somebody else wrote it"
-                self._found.append(Finding("other-ledger", message))
             elif checkpoint.size < report.begin:
                 older.append((by, checkpoint))
             else:
                 stated.append(StatedRoot(checkpoint.size, checkpoint.root, by, "split-view"))
         self._check_continuity(older)
+        if expected.anchored is not None and not self._is_ours(expected.anchored):
+            message = "the anchor is signed by no ledger key of this ledger"
+            self._found.append(Finding("other-ledger", message))
         if not report.anchored_by:
             self._found.append(
                 Finding(
@@ -270,12 +270,14 @@ class _Verification:
             before = Checkpoint(self._report.origin, tree.size, tree.root())
             self._found += check_continuity(before, self._report.checkpoint, older, self._source.read)
 
-    def _is_ours(self, anchored: Anchored | None) -> bool:
+    def _is_ours(self, anchored: Anchored) -> bool:
         """Say whether one of the ledger's own keys signed the anchor, which brings keys of its own."""
         try:
-            return anchored is not None and bool(open_checkpoint(anchored.note, self._report.verifier_keys))
+            open_checkpoint(anchored.note, self._report.verifier_keys)
         except (Malformed, SignatureInvalid):
-            return False
+            # after a rollback to before a rotation the new key is not known here: that is told already
+            return anchored.checkpoint.size > self._report.size
+        return True
 
     def _open_pinned(self, note: bytes) -> Checkpoint:
         """Return the checkpoint that was kept elsewhere; it must be this ledger's, or there is nothing to compare.
