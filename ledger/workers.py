@@ -9,10 +9,12 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from concurrent.futures import Future
 from dataclasses import dataclass
 from itertools import islice
+from threading import Thread
 
 from anvil.ledger.checks.entries import Context, Examined, examine
 from anvil.ledger.checks.finding import Finding
@@ -89,8 +91,19 @@ _context: Context | None = None
 
 def _begin_work(job: Job) -> None:
     global _source, _context  # noqa: PLW0603  # a worker process has one job for its whole life
+    Thread(target=_end_with_parent, daemon=True).start()
     _source = job.location.open()
     _context = job.context(_source)
+
+
+def _end_with_parent() -> None:
+    """End this process when the one that started it is killed; it would wait for work for ever."""
+    from multiprocessing import parent_process
+
+    parent = parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
 
 
 def _work(start: int, stop: int) -> Examined:

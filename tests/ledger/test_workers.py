@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -61,6 +63,33 @@ def test_damage_where_nothing_else_looks_is_a_finding_and_leaves_no_state(small:
     report = verify(small, 2)
     assert [f.code for f in report.findings if f.severity != "note"] == ["store-damaged"]
     assert (report.exit_code, report.state) == (1, None)
+
+
+WAIT = """
+import sys, time
+from pathlib import Path
+from anvil.ledger import workers
+from anvil.ledger.sources import DatabaseLocation
+workers.IN_PROCESS_UP_TO, workers.RUN = 1, 4
+location = DatabaseLocation(Path(sys.argv[1]), None)
+job = workers.Job(location, {}, (), False)
+if __name__ == "__main__":
+    source = location.open()
+    for _ in workers.examine_all(source, job, 0, source.size, 2):
+        print("started", flush=True)
+        time.sleep(60)
+"""
+
+
+def test_no_process_is_left_when_the_first_is_killed(small: Small, tmp_path: Path) -> None:
+    script = tmp_path / "wait.py"
+    script.write_text(WAIT)
+    command = [sys.executable, str(script), str(small.place.database)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"started\n"
+        process.kill()
+        process.stdout.read()  # ends when the last process that inherited it has ended
 
 
 def spoil(small: Small, content: bytes, *, last: bool = False) -> None:
