@@ -61,7 +61,7 @@ def test_appending_until_the_disk_is_full(tmp_path: Path, style: str, kib: int, 
 
 
 @pytest.mark.needs("mount")
-@pytest.mark.parametrize("leave", soaked(0, 16, soak=(4, 8, 24, 40, 64)))
+@pytest.mark.parametrize("leave", soaked(0, soak=(4, 8, 16, 24, 40, 64)))
 def test_a_command_that_appends(small: Disk, leave: int) -> None:
     place = faults.make(small.path / "ledger")
     faults.observe(place, "before").done()
