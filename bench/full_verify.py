@@ -12,7 +12,7 @@ from time import perf_counter
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 from ledgers import NEW_EVENTS, Site, built
-from measure import Row, Setting
+from measure import LONG, Row, Setting
 from memory import run_watched
 
 from anvil.ledger.envelope import Envelope, pae
@@ -31,7 +31,7 @@ def measure(setting: Setting) -> list[Row]:
     with ProcessPoolExecutor(os.cpu_count(), get_context("forkserver")) as pool:
         rates.append(_verify_rate(pool, message))  # the first starts the processes and does not count
         rates = [_verify_rate(pool, message)]
-        for _ in range(ROUNDS if setting.events < 200_000 else 1):
+        for _ in range(ROUNDS if setting.events < LONG else 1):
             taken, peak = _verify(site)
             times.append(taken)
             peaks.append(peak)

@@ -9,6 +9,9 @@ from statistics import median
 from time import perf_counter
 from typing import Any
 
+LONG = 200_000
+"""Events from which on a verification takes so long that it is measured once or twice only."""
+
 
 @dataclass(frozen=True)
 class Setting:

@@ -7,7 +7,7 @@ from hashlib import sha256
 
 import orjson
 from ledgers import NEW_EVENTS, Site, built
-from measure import Row, Setting, interleaved, seconds
+from measure import LONG, Row, Setting, interleaved, seconds
 from sqlite_utils.utils import sqlite3
 
 from anvil.ledger.verify import Expectations, verify
@@ -17,7 +17,7 @@ def measure(setting: Setting) -> list[Row]:
     site = built(setting.cache, setting.events)
     events = setting.events + NEW_EVENTS
     ours, floor = interleaved(
-        5 if setting.events < 200_000 else 2,
+        5 if setting.events < LONG else 2,
         lambda: seconds(lambda: verify(site.location, Expectations(), signatures=False)),
         lambda: seconds(lambda: _bare_scan(site)),
     )

@@ -175,7 +175,7 @@ def cli_page() -> str:
     ]
     for path, command, context in commands(root):
         parts += [f"## anvil {path}", _help(command, context)]
-        if variables := _variables(command, context):
+        if variables := _variables(command):
             parts.append(f"As variables: {variables}.")
     return "\n\n".join(parts) + "\n"
 
@@ -200,18 +200,24 @@ def _help(command: click.Command, context: click.Context) -> str:
     return f"```text\n{command.get_help(context)}\n```"
 
 
-def _variables(command: click.Command, context: click.Context) -> str:
-    prefix = "ANVIL_" + context.command_path.partition(" ")[2].upper().replace(" ", "_").replace("-", "_")
-    names = [p.name for p in command.params if isinstance(p, click.Option) and p.name]
-    return ", ".join(f"`{prefix}_{name.upper()}`" for name in names)
+def _variables(command: click.Command) -> str:
+    """Return the environment variable of each option: the first name, which is its own."""
+    named = (option.envvar or () for option in command.params if isinstance(option, click.Option))
+    return ", ".join(f"`{names[0]}`" for names in named if names)
 
 
 def _environment() -> str:
     return "\n".join(
         [
+            "Every option can be given as a variable: `ANVIL`, the command and the long name of the option, with `_`",
+            "between them. `anvil log --from 10` is `ANVIL_LOG_FROM=10 anvil log`; what is typed goes before. A flag is",
+            "`1` or `0`. Of an option that can be repeated, several values are separated by blanks, files by `:`.",
+            "",
             "| variable | what it says |",
             "|---|---|",
             "| `ANVIL_LEDGER` | the ledger's directory, as `--ledger` |",
+            "| `ANVIL_DEBUG` | `1` shows where an error comes from, as `--debug` |",
+            "| `ANVIL_JSON` | `1` prints JSON from every command that can, as `--json`; `ANVIL_LOG_JSON=0` excepts one |",
             "| `ANVIL_KEYS` | where private keys lie (default: `anvil/keys` in the user's configuration directory) |",
             "| `ANVIL_STATE` | where head anchors lie (default: `anvil` in the user's state directory) |",
             "| `ANVIL_PASSPHRASE` | the passphrase of encrypted private keys |",

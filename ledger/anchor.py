@@ -26,6 +26,7 @@ from anvil.ledger.errors import (
     RolledBack,
     SignatureInvalid,
     SplitView,
+    Unanchored,
 )
 from anvil.ledger.files import make_private_directory, write_whole
 from anvil.ledger.note import VerifierKey
@@ -127,6 +128,15 @@ def rolled_back(origin: str, signed: int, held: int) -> RolledBack:
     return RolledBack(
         f"{origin} was rolled back: {signed} entries were signed for, the database holds {held}",
         advice="Put the newer database back, or continue under a new origin with `anvil restore FILE`.",
+    )
+
+
+def unanchored(origin: str, held: int) -> Unanchored:
+    """Return the error for a ledger that was signed for elsewhere, or whose anchor is gone."""
+    return Unanchored(
+        f"{origin} has no anchor on this machine; whether it ever had more than these {held} entries is not known",
+        advice="If it was moved here whole, say so once with `anvil checkpoint --adopt`. "
+        "If the anchor was deleted, compare with a checkpoint that was kept: `anvil verify --checkpoint FILE`.",
     )
 
 

@@ -8,7 +8,8 @@
    history. So a restore makes a *new* ledger: its first event names the predecessor, the state that
    was carried over, the newest state known to have been signed, and how many entries were lost.
    The old entries follow, byte for byte, with their streams and signatures.
-3. Nothing is carried over that does not verify.
+3. Nothing is carried over that does not verify, or that only has the ledger's name. Of a copy that is
+   older than the anchor it cannot be known whether it was cut in the middle where no checkpoint covers it.
 """
 
 from __future__ import annotations
@@ -24,8 +25,8 @@ from anvil.ledger.creation import Continuation, Created, create_ledger, given_na
 from anvil.ledger.errors import LedgerError
 from anvil.ledger.events import Predecessor, StreamAbandoned, TreeState
 from anvil.ledger.files import flush, flush_directory
-from anvil.ledger.keystore import Passphrase, passphrase_from_environment
-from anvil.ledger.places import state_directory
+from anvil.ledger.keystore import KeyStore, Passphrase, passphrase_from_environment
+from anvil.ledger.places import by_origin, keys_directory, state_directory
 from anvil.ledger.recording import Ledger
 from anvil.ledger.sources import DatabaseLocation
 from anvil.ledger.store import Store
@@ -54,8 +55,9 @@ def back_up(ledger: Ledger, target: Path) -> int:
     ledger.checkpoint()
     temporary = target.with_name(f".{target.name}.{secrets.token_hex(6)}")
     try:
-        ledger.store.backup(temporary)
-        temporary.chmod(0o600)
+        temporary.touch(mode=0o600, exist_ok=False)  # SQLite fills an empty file, and would make one for all
+        with ledger.undisturbed():
+            ledger.store.backup(temporary)
         with temporary.open("rb") as file:
             flush(file.fileno())
         temporary.rename(target)
@@ -102,9 +104,11 @@ def restore(
         encrypt=encrypt,
         passphrase=passphrase,
         clock=clock,
-        continuing=Continuation(predecessor, lambda ledger: _carry(source, ledger), tuple(_ends(report))),
+        continuing=Continuation(
+            predecessor, lambda ledger: _carry(source, blobs, ledger), tuple(_ends(report))
+        ),
     )
-    copied = 0 if blobs is None else _copy(BlobStore(blobs), BlobStore(created.place.blobs))
+    copied = sum(1 for _ in BlobStore(created.place.blobs).digests())
     return Restored(created, predecessor, copied)
 
 
@@ -119,11 +123,13 @@ def _predecessor(source: Path, report: Report, anchored: Anchored | None) -> Pre
     finally:
         store.close()
     lost = None if anchored is None else max(0, anchored.checkpoint.size - report.size)
+    if anchored is not None:
+        _require_same_ledger(source, report, anchored)
     if anchored is not None and lost == 0:
         check = verify(DatabaseLocation(source, None), Expectations(anchored=anchored), signatures=False)
-        split = [f for f in check.findings if f.code == "split-view"]
-        if split:
-            raise LedgerError(f"{source} is another history than the one anchored: {split[0].message}")
+        other = [f for f in check.findings if f.severity in ("fatal", "failure")]
+        if other:
+            raise LedgerError(f"{source} is another history than the one anchored: {other[0].message}")
     return Predecessor(
         key=str(report.verifier_keys[-1]),
         restored=TreeState(origin=report.origin, size=report.size, root=report.root.hex()),
@@ -133,7 +139,19 @@ def _predecessor(source: Path, report: Report, anchored: Anchored | None) -> Pre
     )
 
 
-def _carry(source: Path, ledger: Ledger) -> None:
+def _require_same_ledger(source: Path, report: Report, anchored: Anchored) -> None:
+    """Refuse a ledger that only has the name: its ledger keys are none that the anchor or this user has."""
+    mine = KeyStore(by_origin(keys_directory(), report.origin))
+    if not any(key in anchored.keys or mine.holds(key.public_key.key_id) for key in report.verifier_keys):
+        raise LedgerError(
+            f"{source} calls itself {report.origin}, but has none of its ledger keys",
+            advice="Somebody made it under that name. Restore from another copy.",
+        )
+
+
+def _carry(source: Path, blobs: Path | None, ledger: Ledger) -> None:
+    if blobs is not None:  # first, and while the new ledger is not yet in its place
+        _copy(BlobStore(blobs), ledger.blobs)
     store = Store.open_readonly(source)
     try:
         size = store.size()
@@ -145,7 +163,7 @@ def _carry(source: Path, ledger: Ledger) -> None:
 
 
 def _ends(report: Report) -> list[StreamAbandoned]:
-    heads = report.state.heads if report.state else ()
+    heads = report.open_streams
     return [
         StreamAbandoned(
             abandoned=head.stream, last_seq=head.seq, last_header=head.header_hash, reason="restored"
@@ -154,9 +172,6 @@ def _ends(report: Report) -> list[StreamAbandoned]:
     ]
 
 
-def _copy(source: BlobStore, target: BlobStore) -> int:
-    copied = 0
+def _copy(source: BlobStore, target: BlobStore) -> None:
     for digest in source.digests():
         target.put_file(source.path(digest))
-        copied += 1
-    return copied

@@ -9,10 +9,15 @@
 
 from __future__ import annotations
 
+import errno
+import fcntl
 import hashlib
 import os
+import re
 import secrets
+import stat
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
@@ -21,6 +26,8 @@ from anvil.ledger.errors import BlobMissing, LedgerError
 from anvil.ledger.files import flush, flush_directory, make_private_directory
 
 CHUNK = 1 << 20
+
+_DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
 
 
 @dataclass(frozen=True)
@@ -38,7 +45,13 @@ class BlobStore:
         self.directory = directory
 
     def path(self, digest: str) -> Path:
-        """Return where the blob of `digest` lies, whether it is there or not."""
+        """Return where the blob of `digest` lies, whether it is there or not.
+
+        Raises:
+            BlobMissing: it is no digest; as a path it could lead anywhere.
+        """
+        if not _DIGEST.fullmatch(digest):
+            raise BlobMissing(f"no digest of a blob: {digest[:80]!r}")
         name = digest.removeprefix("sha256:")
         return self.directory / "sha256" / name[:2] / name[2:]
 
@@ -69,7 +82,8 @@ class BlobStore:
             BlobMissing: there is no such blob, or its bytes are no longer those.
         """
         try:
-            content = self.path(digest).read_bytes()
+            with _open_plain(self.path(digest)) as file:
+                content = file.read()
         except OSError as error:
             raise BlobMissing(f"blob {digest} cannot be read: {error.strerror}") from error
         found = f"sha256:{hashlib.sha256(content).hexdigest()}"
@@ -84,7 +98,7 @@ class BlobStore:
             LedgerError: it is there and cannot be read.
         """
         try:
-            with self.path(digest).open("rb") as file:
+            with _open_plain(self.path(digest)) as file:
                 hasher, size = hashlib.sha256(), 0
                 for chunk in _chunks(file):
                     hasher.update(chunk)
@@ -98,7 +112,9 @@ class BlobStore:
     def digests(self) -> Iterator[str]:
         """Yield the digest of every blob, by its name; the bytes are not read."""
         for path in sorted((self.directory / "sha256").glob("[0-9a-f][0-9a-f]/*")):
-            yield f"sha256:{path.parent.name}{path.name}"
+            digest = f"sha256:{path.parent.name}{path.name}"
+            if _DIGEST.fullmatch(digest):  # not half of a copy
+                yield digest
 
     def delete(self, digest: str) -> None:
         """Remove a blob and flush its directory. A blob that is not there is no error.
@@ -114,6 +130,20 @@ class BlobStore:
         except OSError as error:
             raise LedgerError(f"blob {digest} could not be deleted: {error.strerror}") from error
 
+    def sweep(self) -> None:
+        """Remove what killed processes left half-written; a living process holds a lock on its file.
+
+        Raises:
+            LedgerError: the file system refused.
+        """
+        try:
+            for path in (self.directory / "sha256").glob(".*"):
+                with path.open("rb") as file, suppress(BlockingIOError):
+                    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    path.unlink(missing_ok=True)
+        except OSError as error:
+            raise LedgerError(f"{self.directory} could not be swept: {error.strerror}") from error
+
     def _keep(self, chunks: Iterator[bytes]) -> BlobRef:
         make_private_directory(self.directory / "sha256")
         temporary = self.directory / "sha256" / f".{secrets.token_hex(8)}"
@@ -121,6 +151,7 @@ class BlobStore:
         try:
             descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
             with os.fdopen(descriptor, "wb") as file:
+                fcntl.flock(file, fcntl.LOCK_EX)
                 for chunk in chunks:
                     hasher.update(chunk)
                     size += len(chunk)
@@ -145,6 +176,20 @@ class BlobStore:
             temporary.rename(target)
         flush_directory(target.parent)
         flush_directory(target.parent.parent)
+
+
+def _open_plain(path: Path) -> BinaryIO:
+    """Open a file for reading; what is no plain file holds no blob, and could block or never end.
+
+    Raises:
+        FileNotFoundError: there is none.
+        OSError: it cannot be read.
+    """
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise FileNotFoundError(errno.ENOENT, "it is no plain file", str(path))
+    return os.fdopen(descriptor, "rb")
 
 
 def _chunks(file: BinaryIO) -> Iterator[bytes]:

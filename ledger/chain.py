@@ -13,8 +13,7 @@ write lock and copied into another log as it is.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from anvil.ledger.errors import ChainBroken
 from anvil.ledger.header import Header, family, header_hash
@@ -23,8 +22,7 @@ OPENING_FAMILIES = frozenset({"stream.opened", "ledger.created"})
 CLOSING_FAMILY = "stream.closed"
 
 
-@dataclass(frozen=True, slots=True)
-class StreamHead:
+class StreamHead(NamedTuple):
     """Where a stream stands after its last event."""
 
     stream: str
@@ -36,7 +34,7 @@ class StreamHead:
 
     def abandoned(self) -> StreamHead:
         """Return the head after an event elsewhere ended the stream."""
-        return replace(self, state="abandoned")
+        return self._replace(state="abandoned")
 
 
 def follow(head: StreamHead | None, header: Header) -> StreamHead:

@@ -1,7 +1,10 @@
 """The `anvil` command: one root, and a static table of the commands that hang from it.
 
-A command is imported when it is used, so that `anvil verify` loads no docker, httpx or jinja2. The
-table is written here and nowhere else: no installed package can add or replace a command.
+1. A command is imported when it is used, so that `anvil verify` loads no docker, httpx or jinja2.
+2. The table is written here and nowhere else: no installed package can add or replace a command.
+3. Every option can be given as an environment variable. Its name is what is typed: ``ANVIL``, the
+   command, the long name of the option, with ``_`` between them. ``--json`` has a second one for all
+   commands, ``ANVIL_JSON``. No command says any of this by itself.
 """
 
 from __future__ import annotations
@@ -50,6 +53,7 @@ class _Table(click.Group):
             return None
         module, _, name = COMMANDS[cmd_name][0].partition(":")
         command: click.Command = getattr(import_module(module), name)
+        _name_variables(command, cmd_name)
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
@@ -57,10 +61,23 @@ class _Table(click.Group):
             formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
 
 
+def _name_variables(command: click.Command, *path: str) -> None:
+    """Give the options of a command and of its subcommands their environment variables (rule 3)."""
+    for option in command.params:
+        if not isinstance(option, click.Option) or not option.expose_value:
+            continue  # arguments, --version
+        flag = next(name for name in option.opts if name.startswith("--"))
+        words = ("anvil", *path, flag.removeprefix("--"))
+        named = "_".join(words).replace("-", "_").upper()
+        option.envvar = (named, "ANVIL_JSON") if flag == "--json" else (named,)
+    if isinstance(command, click.Group):
+        for name, inner in command.commands.items():
+            _name_variables(inner, *path, name)
+
+
 @click.command(
     cls=_Table,
     context_settings={
-        "auto_envvar_prefix": "ANVIL",
         "help_option_names": ["-h", "--help"],
         "max_content_width": 100,
     },
@@ -72,7 +89,6 @@ class _Table(click.Group):
     type=click.Path(path_type=Path, file_okay=False),
     default=Path("anvil-ledger"),
     show_default=True,
-    envvar="ANVIL_LEDGER",
     help="The ledger's directory.",
 )
 @click.option("--debug", is_flag=True, help="Show where an error comes from.")
@@ -84,7 +100,10 @@ def anvil(ctx: click.Context, ledger: Path, debug: bool) -> None:
     Events are signed, chained and only ever added; whoever holds the public key can check them offline.
     Every option can be given as an environment variable: ANVIL_LEDGER, ANVIL_VERIFY_SINCE, …
     """
-    ctx.obj = {"ledger": ledger, "debug": debug}
+    ctx.ensure_object(dict).update(ledger=ledger, debug=debug)
+
+
+_name_variables(anvil)
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -93,9 +112,9 @@ def main(arguments: list[str] | None = None) -> None:
     Exit codes: 0 done, 1 not done, 2 used wrongly, 3 could not check, 4 rolled back or split view
     (3 and 4 from `verify`), 130 interrupted.
     """
-    argv = sys.argv[1:] if arguments is None else arguments
+    given: dict[str, object] = {}
     try:
-        result = anvil.main(args=argv, prog_name="anvil", standalone_mode=False)
+        result = anvil.main(args=arguments, prog_name="anvil", standalone_mode=False, obj=given)
     except click.exceptions.Exit as stop:
         sys.exit(stop.exit_code)
     except click.ClickException as error:
@@ -108,11 +127,11 @@ def main(arguments: list[str] | None = None) -> None:
         sys.stderr.close()
         sys.exit(141)
     except Exception as error:  # noqa: BLE001  # the last border: a person gets one message
-        sys.exit(_report(error, "--debug" in argv))
+        sys.exit(_report(error, debug=given.get("debug") is True))
     sys.exit(result if isinstance(result, int) else 0)
 
 
-def _report(error: Exception, debug: bool) -> int:
+def _report(error: Exception, *, debug: bool) -> int:
     """Print one clear message for `error` and return the exit code."""
     from anvil.ledger.errors import AnvilError
 

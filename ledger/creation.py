@@ -21,7 +21,7 @@ from anvil.ledger.clock import Clock, system_clock
 from anvil.ledger.drafts import Draft
 from anvil.ledger.errors import LedgerError, MalformedEvent
 from anvil.ledger.events import InitialKey, LedgerCreated, Predecessor, StreamAbandoned, build
-from anvil.ledger.files import make_private_directory, write_whole
+from anvil.ledger.files import flush_directory, make_private_directory, write_whole
 from anvil.ledger.keystore import KeyStore, Passphrase, passphrase_from_environment
 from anvil.ledger.note import VerifierKey
 from anvil.ledger.places import LedgerPlace, by_origin, keys_directory, state_directory
@@ -91,13 +91,19 @@ def create_ledger(
             f"{directory} is in use",
             advice="Name a directory that does not exist, or is empty: `anvil init DIR`.",
         )
+    target = directory.resolve()
+    if target == Path.cwd():
+        raise LedgerError(
+            f"{directory} is the current directory; a ledger is moved into its place when it is complete",
+            advice="Name a directory in it: `anvil init anvil-ledger`.",
+        )
     origin = unique_origin(name)
     pairs = [(role, PrivateKey.generate()) for role in FIRST_ROLES]
     first = _first_event(name, origin, pairs, continuing)
     keystore = KeyStore(by_origin(keys_directory(), origin), passphrase)
     files = {role: keystore.add(role, key, encrypt=encrypt) for role, key in pairs}
     verifier_key = VerifierKey(origin, dict(pairs)["ledger"].public_key)
-    staging = directory.with_name(f".{directory.name}.{secrets.token_hex(4)}")
+    staging = target.with_name(f".{target.name}.{secrets.token_hex(4)}")
     make_private_directory(staging)
     try:
         place = LedgerPlace(staging)
@@ -109,7 +115,8 @@ def create_ledger(
             )
         make_private_directory(place.blobs)
         write_whole(place.verifier_key, f"{verifier_key}\n".encode())
-        staging.rename(directory)
+        staging.rename(target)
+        flush_directory(target.parent)
     except OSError as error:
         raise LedgerError(f"{directory} could not be made: {error.strerror}") from error
     finally:

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 from anvil.ledger import canonical, envelope
 from anvil.ledger.blobs import BlobRef
@@ -47,8 +48,7 @@ class Draft:
     cosigners: tuple[Signer, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Unsigned:
+class Unsigned(NamedTuple):
     """A header in its place in a stream, with the openings of its commitments."""
 
     draft: Draft
@@ -56,8 +56,7 @@ class Unsigned:
     openings: tuple[Opening, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Prepared:
+class Prepared(NamedTuple):
     """A signed event: its entry, the leaf hash that names it, and the openings to keep beside it."""
 
     draft: Draft
@@ -113,7 +112,7 @@ def _sign(item: Unsigned, signer: Signer) -> Prepared:
     cosigners = [c for c in item.draft.cosigners if c.public_key.key_id != item.header.key]
     signed = envelope.sign(item.header.raw, [signer, *cosigners])
     entry = signed.encode()
-    key_ids = tuple(signature.key_id for signature in signed.signatures)
+    key_ids = tuple([signature.key_id for signature in signed.signatures])
     return Prepared(item.draft, item.header, entry, leaf_hash(entry), key_ids, item.openings)
 
 

@@ -15,7 +15,7 @@ import re
 from binascii import Error as Base64Error
 from binascii import a2b_base64, b2a_base64
 from collections.abc import Iterable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from anvil.ledger.errors import MalformedEnvelope
 from anvil.ledger.signing import Signer
@@ -30,16 +30,14 @@ _SIGNATURE = re.compile(rb'\{"keyid":"([0-9a-f]{64})","sig":"([A-Za-z0-9+/]{86}=
 _END = b"}"
 
 
-@dataclass(frozen=True, slots=True)
-class Signature:
+class Signature(NamedTuple):
     """One signature of an envelope and the id of the key that made it."""
 
     key_id: str
     value: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class Envelope:
+class Envelope(NamedTuple):
     """A parsed entry: the header's bytes and the signatures over them."""
 
     header: bytes

@@ -91,6 +91,10 @@ class RolledBack(LedgerError):
     """The anchor knows of events that the database no longer holds."""
 
 
+class Unanchored(LedgerError):
+    """Checkpoints of this ledger were signed, and nothing on this machine says how many entries it had."""
+
+
 class SplitView(LedgerError):
     """Two signed checkpoints of one origin contradict each other."""
 

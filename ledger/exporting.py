@@ -3,8 +3,10 @@
 1. What is exported is what the newest stored checkpoint covers, no more.
 2. ``checkpoint``, ``tile/…`` and ``tile/entries/…`` are as the specification says; ``log.vkey`` is
    beside them for convenience, and whoever verifies should have it from elsewhere.
-3. For an auditor there are also ``openings.ndjson`` (salts and values of what is sealed) and the
-   blobs. That is everything private: it is for the auditor, not for publication.
+3. For an auditor there are also ``openings.ndjson`` (salts and values of what is sealed, and what
+   stands for private artifacts) and the blobs. That is everything private: it is for the auditor, not
+   for publication. Repeated, it holds what the ledger holds now: what was redacted since is removed. An
+   export without these is refused where they lie, since they would stay and be published with it.
 4. An export can be repeated into the same folder, also after it was interrupted. Full tiles never
    change and are written whole; the checkpoint is replaced last, so that a reader always finds the
    tiles that it covers.
@@ -13,14 +15,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from anvil.ledger.blobs import BlobStore
 from anvil.ledger.checkpoint import Checkpoint
 from anvil.ledger.errors import LedgerError
-from anvil.ledger.files import copy_whole, make_private_directory, write_whole
+from anvil.ledger.files import copy_whole, flush_directory, make_private_directory, write_whole
 from anvil.ledger.merkle import inclusion_proof
 from anvil.ledger.note import SignedNote
 from anvil.ledger.places import LedgerPlace
@@ -30,6 +33,12 @@ from anvil.ledger.storedtree import StoredTree
 from anvil.ledger.tiledtree import TILE_WIDTH
 from anvil.ledger.tiles import encode_bundle, encode_tile, entries_path, layout, tile_path
 from anvil.ledger.tlogproof import TlogProof
+
+BLOBS = "blobs"
+
+_LEFT_OF_BLOB = re.compile(r"\.?[0-9a-f]{62}(?:\.[0-9a-f]{12})?|\.[0-9a-f]{16}")
+_LEFT_OF_OPENINGS = re.compile(re.escape(f".{OPENINGS_FILE}.") + "[0-9a-f]{12}")
+"""Names of blobs and openings, and of halves of them that a killed export left."""
 
 Progress = Callable[[int, int], None]
 
@@ -64,13 +73,15 @@ def export(
 
     Raises:
         NotALedger: there is no ledger.
-        LedgerError: there is no checkpoint, or `target` holds the export of another ledger, or
-            cannot be written.
+        LedgerError: there is no checkpoint, or `target` holds the export of another ledger or, without
+            `audit`, one for an auditor, or cannot be written.
     """
     store = Store.open_readonly(place.database)
     try:
         note, state = newest_checkpoint(store)
         _require_same_log(target, state, place)
+        if not audit:
+            _require_nothing_private(target)
         try:
             if place.verifier_key.exists():  # first: it names the log of an export that was interrupted
                 target.mkdir(parents=True, exist_ok=True)
@@ -79,7 +90,7 @@ def export(
             openings = blobs = 0
             if audit:
                 openings = _write_openings(store, target)
-                blobs = _copy_blobs(BlobStore(place.blobs), BlobStore(target / "blobs"))
+                blobs = _match_blobs(BlobStore(place.blobs), BlobStore(target / BLOBS))
             write_whole(target / "checkpoint", note)
         except OSError as error:
             raise LedgerError(f"{target} could not be written: {error.strerror}") from error
@@ -127,6 +138,22 @@ def _require_same_log(target: Path, state: Checkpoint, place: LedgerPlace) -> No
         )
 
 
+def _require_nothing_private(target: Path) -> None:
+    """Refuse a folder in which sealed values or artifacts of an earlier export lie."""
+    named = [path for path in (target / OPENINGS_FILE, target / BLOBS) if path.exists() or path.is_symlink()]
+    private = [*named, *_halves_of_openings(target)]
+    if private:
+        raise LedgerError(
+            f"{target} holds an export for an auditor: {private[0].name} is private and would stay there",
+            advice="Name another directory for what may be published; --audit brings this one up to date.",
+        )
+
+
+def _halves_of_openings(target: Path) -> list[Path]:
+    """Return what a killed export left of the openings."""
+    return [path for path in target.glob(".*") if _LEFT_OF_OPENINGS.fullmatch(path.name)]
+
+
 def _is_begun(target: Path, place: LedgerPlace) -> bool:
     """Say whether an earlier export of the same ledger was interrupted in `target`."""
     key = target / "log.vkey"
@@ -169,17 +196,40 @@ def _write_openings(store: Store, target: Path) -> int:
         json.dumps({"commitment": commitment, "salt": opening.salt.hex(), "value": opening.value.hex()})
         for commitment, opening in store.openings()
     ]
+    for path in _halves_of_openings(target):
+        path.unlink()
     write_whole(target / OPENINGS_FILE, "".join(f"{line}\n" for line in lines).encode(), mode=0o600)
     return len(lines)
 
 
-def _copy_blobs(source: BlobStore, target: BlobStore) -> int:
-    copied = 0
-    for digest in source.digests():
-        path = target.path(digest)
-        if not path.exists():
+def _match_blobs(source: BlobStore, target: BlobStore) -> int:
+    """Make the blobs in `target` exactly those in `source`; return how many there are."""
+    wanted = {target.path(digest): digest for digest in source.digests()}
+    for path in _blob_files(target.directory):
+        if path not in wanted:
+            path.unlink()
+            flush_directory(path.parent)
+    for path, digest in wanted.items():
+        kept = target.measure(digest)
+        if kept is None or kept.digest != digest:
             make_private_directory(path.parent)
             copy_whole(source.path(digest), path, mode=0o600)
-        copied += 1
-    target.directory.mkdir(exist_ok=True, mode=0o700)
-    return copied
+    make_private_directory(target.directory)
+    return len(wanted)
+
+
+def _blob_files(directory: Path) -> Iterator[Path]:
+    """Yield each file below `directory` that is a blob by its name, or half of one.
+
+    Raises:
+        LedgerError: a folder is a link; what lies behind it is not the export's own to delete.
+    """
+    for folder in (directory, directory / "sha256", *(directory / "sha256").glob("[0-9a-f][0-9a-f]")):
+        if folder.is_symlink():
+            raise LedgerError(
+                f"{folder} is a link; an export deletes there what the ledger no longer has",
+                advice="Put a folder in its place, or name another directory.",
+            )
+    for path in (directory / "sha256").rglob("*"):
+        if _LEFT_OF_BLOB.fullmatch(path.name) and not path.is_dir():
+            yield path

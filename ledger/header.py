@@ -18,10 +18,10 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from anvil.ledger import canonical
 from anvil.ledger.commitments import ALGORITHM
@@ -29,6 +29,8 @@ from anvil.ledger.errors import MalformedHeader
 from anvil.ledger.public import MAX_INTEGER
 
 VERSION = 1
+
+_NOTHING_SEALED: Mapping[str, str] = {}
 
 _MEMBERS = frozenset(
     {
@@ -77,8 +79,8 @@ class Subject:
 
     def members(self) -> dict[str, str]:
         """Return the parts that are present, as they stand in a header."""
-        parts = {"campaign": self.campaign, "candidate": self.candidate, "attempt": self.attempt}
-        return {name: value for name, value in parts.items() if value is not None}
+        parts = (("campaign", self.campaign), ("candidate", self.candidate), ("attempt", self.attempt))
+        return {name: value for name, value in parts if value is not None}
 
 
 NO_SUBJECT = Subject()
@@ -125,8 +127,7 @@ class ArtifactEntry:
         return {**common, "disclosure": "private", "commitment": self.commitment}
 
 
-@dataclass(frozen=True, slots=True)
-class Header:
+class Header(NamedTuple):
     """One event, parsed or about to be signed.
 
     `facts` are the clear fields, `sealed` the commitments by field name. `raw` holds the bytes
@@ -143,15 +144,12 @@ class Header:
     facts: Mapping[str, Any]
     subject: Subject = NO_SUBJECT
     artifacts: tuple[ArtifactEntry, ...] = ()
-    sealed: Mapping[str, str] = field(default_factory=dict)
+    sealed: Mapping[str, str] = _NOTHING_SEALED
     raw: bytes = b""
 
     def with_raw(self, raw: bytes) -> Header:
         """Return this header together with its bytes, as `encode` gave them."""
-        return Header(
-            self.ledger, self.stream, self.stream_seq, self.stream_prev, self.at, self.event, self.key,
-            self.facts, self.subject, self.artifacts, self.sealed, raw,
-        )  # fmt: skip
+        return Header._make((*self[:-1], raw))
 
     def encode(self) -> bytes:
         """Return the canonical bytes of this header.

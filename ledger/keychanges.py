@@ -1,23 +1,50 @@
-"""Adding, rotating and revoking keys: the events, and the files that go with them.
+"""Listing, adding, rotating and revoking keys: the events, and the files that go with them.
 
-The private key is kept before the event that introduces it is appended: a crash leaves at worst a
-key file that the ledger does not know.
+Listing only reads; it needs no private key. The private key of a new one is kept before the event
+that introduces it is appended: a crash leaves at worst a key file that the ledger does not know.
 """
 
 from __future__ import annotations
 
+from anvil.ledger.checks.keys import CONTROL_TYPES, read_control
 from anvil.ledger.drafts import Draft
-from anvil.ledger.errors import LedgerError, NotPermitted
+from anvil.ledger.errors import LedgerError, NotPermitted, StoreDamaged
 from anvil.ledger.events import KeyAdded, KeyRevoked, KeyRotated, TreeState
-from anvil.ledger.keyring import KnownKey
+from anvil.ledger.keyring import Keyring, KnownKey
+from anvil.ledger.keystore import KeyStore
 from anvil.ledger.merkle import root_at
+from anvil.ledger.places import LedgerPlace, by_origin, keys_directory
 from anvil.ledger.public import Role
 from anvil.ledger.recording import Ledger, Recorded
 from anvil.ledger.signing import PrivateKey, PublicKey, Signer
+from anvil.ledger.store import Store
 from anvil.ledger.storedtree import StoredTree
 from anvil.ledger.streams import record
 
 PURPOSE = "keys"
+
+
+def known_keys(place: LedgerPlace) -> tuple[Keyring, KeyStore]:
+    """Return the keyring of the ledger at `place`, and this user's own keys for it. Nothing is written.
+
+    Raises:
+        NotALedger: there is none.
+        StoreDamaged: a key event in it does not hold.
+    """
+    store = Store.open_readonly(place.database)
+    try:
+        origin = store.origin()
+        rows = store.of_types(CONTROL_TYPES)
+    finally:
+        store.close()
+    control = read_control(origin, ((row.entry_index, row.entry) for row in rows))
+    if control.findings:
+        first = control.findings[0]
+        raise StoreDamaged(
+            f"{place.database}: the event at index {first.index} does not hold: {first.message}",
+            advice="Run `anvil verify`; what such a ledger says of its keys is not to be believed.",
+        )
+    return control.keyrings.get(origin, Keyring(origin)), KeyStore(by_origin(keys_directory(), origin))
 
 
 def new_signer(ledger: Ledger, role: Role, *, agent_key: PublicKey | None, encrypt: bool) -> Signer:

@@ -21,6 +21,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, StringConstraints
 
+from anvil.ledger.inert import BLANKS, is_refused
 from anvil.ledger.products import PRODUCTS
 
 MAX_INTEGER = 2**53 - 1
@@ -42,14 +43,6 @@ def _well_formed_moment(text: str) -> str:
     return text
 
 
-_BLANK = {
-    *range(0x034F, 0x0350), *range(0x115F, 0x1161), *range(0x17B4, 0x17B6), *range(0x180B, 0x1810),
-    0x2800, 0x3164, *range(0xFE00, 0xFE10), 0xFFA0, *range(0xE0100, 0xE01F0),
-}  # fmt: skip
-"""Letters and marks that show nothing (Unicode's Default_Ignorable_Code_Point, and the empty Braille
-cell). The variation selectors among them can carry any hidden bytes behind one visible character."""
-
-
 def _reviewed_product(text: str) -> str:
     if text not in PRODUCTS:
         raise ValueError("not on the reviewed list of products")
@@ -59,15 +52,16 @@ def _reviewed_product(text: str) -> str:
 def _inert(text: str) -> str:
     """Return `text` when it is one line that shows what it says.
 
+    Only the normal form is asked of the interpreter; `anvil.ledger.inert` says why that is the same everywhere.
+
     Raises:
-        ValueError: a control, bidirectional, zero-width, unassigned or surrogate character, a
-            line or paragraph separator, blanks at an end, or text that is not in normal form C.
+        ValueError: a character of the table in `anvil.ledger.inert`, blanks at an end, or text that
+            is not in normal form C.
     """
-    if text != text.strip() or not text:
+    if text != text.strip(BLANKS) or not text:
         raise ValueError("public text is one line without blanks at its ends")
     for position, character in enumerate(text):
-        category = unicodedata.category(character)
-        if category in {"Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp"} or ord(character) in _BLANK:
+        if is_refused(character):
             raise ValueError(
                 f"public text is one line without control or invisible characters; "
                 f"found U+{ord(character):04X} at character {position}"

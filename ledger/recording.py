@@ -21,7 +21,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from anvil.ledger.anchor import Anchor, rolled_back
+from anvil.ledger.anchor import Anchor, rolled_back, unanchored
 from anvil.ledger.blobs import BlobStore
 from anvil.ledger.chain import StreamHead
 from anvil.ledger.checkpoint import Checkpoint, open_checkpoint, sign_checkpoint
@@ -29,7 +29,7 @@ from anvil.ledger.clock import Clock, system_clock
 from anvil.ledger.commitments import Opening
 from anvil.ledger.drafts import Prepared
 from anvil.ledger.envelope import Envelope
-from anvil.ledger.errors import BlobMissing, LedgerError, NotPermitted, StoreDamaged
+from anvil.ledger.errors import BlobMissing, LedgerError, NotPermitted, SignatureInvalid, StoreDamaged
 from anvil.ledger.header import Header
 from anvil.ledger.keyring import Keyring
 from anvil.ledger.keystore import KeyStore, Passphrase, passphrase_from_environment
@@ -78,10 +78,14 @@ class Ledger:
         *,
         passphrase: Passphrase = passphrase_from_environment,
         clock: Clock = system_clock,
+        adopt: bool = False,
     ) -> Ledger:
         """Open the ledger in `directory` for appending (rule 1).
 
+        `adopt` is a person's word that the database is whole although this machine has no anchor for it.
+
         Raises:
+            Unanchored: this machine has no anchor, and checkpoints were signed before.
             NotALedger: there is none.
             RolledBack: the anchor or a stored checkpoint knows of entries that are gone.
             SplitView: the database holds another history than the one anchored.
@@ -93,7 +97,7 @@ class Ledger:
             origin = store.origin()
             keys = KeyStore(by_origin(keys_directory(), origin), passphrase)
             ledger = cls(place, store, keys, Anchor(state_directory(), origin), clock)
-            ledger._require_unbroken()
+            ledger._require_unbroken(adopt)
         except BaseException:
             store.close()
             raise
@@ -209,12 +213,12 @@ class Ledger:
                 self._anchor.require(held, size, lambda at: root_at(at, read))
                 state = Checkpoint(self.origin, size, root_at(size, read))
                 stored = self.store.latest_checkpoint()
-            keys = self.verifier_keys()
+            keys, ever = self.verifier_keys(), self._keys_ever()
             note = stored if stored is not None and _says(stored, keys, state) else self._sign(state)
             if note != stored:
                 with self.store.transaction():
                     newest = self.store.latest_checkpoint()
-                    if newest is None or open_checkpoint(newest, keys).size < state.size:
+                    if newest is None or open_checkpoint(newest, ever).size < state.size:
                         self.store.insert_checkpoint(state.size, note)
             self._anchor.advance(note, keys, lambda size: root_at(size, StoredTree(self.store).read))
             return note
@@ -227,6 +231,11 @@ class Ledger:
 
     # --------------------------------------------------------------------------------------------
 
+    def _keys_ever(self) -> list[VerifierKey]:
+        """Return every ledger key there ever was: an older checkpoint may be by one that is revoked now."""
+        keys = self.keyring().keys.values()
+        return [VerifierKey(self.origin, k.public_key) for k in keys if k.role == "ledger"]
+
     def _sign(self, state: Checkpoint) -> bytes:
         """Sign with the newest ledger key, and with older ones that are at hand and not revoked."""
         newest = self.signer("ledger")
@@ -234,7 +243,7 @@ class Ledger:
         older = [self.keys.signer(i) for i in others if i != newest.public_key.key_id and self.keys.holds(i)]
         return sign_checkpoint(state, [newest, *older])
 
-    def _require_unbroken(self) -> None:
+    def _require_unbroken(self, adopt: bool) -> None:
         held = self._anchor.read()  # before the log: another process may append and anchor meanwhile
         with self.store.snapshot():
             size, read = self.store.size(), StoredTree(self.store).read
@@ -242,6 +251,8 @@ class Ledger:
             stored = self.store.latest_checkpoint()
             tail = self._tail = self._catch_up()
         if stored is not None:
+            if held is None and not adopt:
+                raise unanchored(self.origin, size)
             state = open_checkpoint(
                 stored, [VerifierKey(self.origin, k.public_key) for k in tail.ledger_keys()]
             )
@@ -314,4 +325,8 @@ def _foreign_row(index: int, entry: bytes) -> Row:
 
 
 def _says(note: bytes, keys: Sequence[VerifierKey], state: Checkpoint) -> bool:
-    return open_checkpoint(note, keys) == state
+    """Say whether `note` is what would be signed now; one by a key that is revoked since is not."""
+    try:
+        return open_checkpoint(note, keys) == state
+    except SignatureInvalid:
+        return False

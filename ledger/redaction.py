@@ -4,8 +4,9 @@
    crash in between leaves bytes that should be gone, and running the command again finishes.
 2. A blob that another event names is not deleted: the redaction is refused, naming the events.
 3. Deleting happens under the write lock, so that nobody can name the blob meanwhile.
-4. Afterwards the write-ahead log is emptied and the file rewritten, so that no byte is left in free
-   pages. Copies that were made elsewhere, backups among them, are the operator's to delete.
+4. Afterwards what killed processes left of half-written artifacts is removed, the write-ahead log
+   emptied and the file rewritten, so that no byte is left in free pages. Copies that were made
+   elsewhere, backups among them, are the operator's to delete.
 """
 
 from __future__ import annotations
@@ -75,6 +76,7 @@ def redact(
             ledger.store.delete_openings(plan.commitments)
             for blob in plan.blobs:
                 ledger.blobs.delete(blob.digest)
+        ledger.blobs.sweep()
         ledger.store.scrub()
     return Redacted(tuple(recorded), plan.fields, tuple(a.name for a in plan.artifacts), plan.blobs)
 

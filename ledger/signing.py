@@ -17,7 +17,6 @@ from functools import cached_property, lru_cache
 from typing import Protocol
 
 from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
-from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
 from anvil.ledger.errors import MalformedKey, SignatureInvalid
@@ -114,6 +113,8 @@ class PrivateKey:
         Raises:
             MalformedKey: not PKCS#8, not Ed25519, or the passphrase is missing or wrong.
         """
+        from cryptography.hazmat.primitives import serialization  # loads much that a verifier never needs
+
         secret = _secret(passphrase)
         try:
             key = serialization.load_pem_private_key(pem, secret)
@@ -132,6 +133,8 @@ class PrivateKey:
         Raises:
             MalformedKey: the passphrase is longer than 1,023 bytes or no text.
         """
+        from cryptography.hazmat.primitives import serialization
+
         encryption: serialization.KeySerializationEncryption = serialization.NoEncryption()
         if secret := _secret(passphrase):
             encryption = serialization.BestAvailableEncryption(secret)

@@ -7,7 +7,7 @@ process from its `Location`, so that runs of entries can be examined on all core
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -21,9 +21,11 @@ from anvil.ledger.commitments import Opening
 from anvil.ledger.envelope import Envelope
 from anvil.ledger.errors import Malformed, MalformedTile, NotALedger
 from anvil.ledger.header import Header
+from anvil.ledger.merkle import CompactRange
 from anvil.ledger.note import SignedNote
 from anvil.ledger.places import LedgerPlace
 from anvil.ledger.store import FORMAT, Store
+from anvil.ledger.storedtree import StoredTree
 from anvil.ledger.tiledtree import TILE_HEIGHT, TILE_WIDTH, Subtree
 from anvil.ledger.tiles import decode_bundle, decode_tile, entries_path, layout, tile_path
 
@@ -55,6 +57,9 @@ class Source(Protocol):
     def subtrees(self, start: int) -> Iterator[Subtree]:
         """Yield the stored roots of complete subtrees that end after index `start`."""
 
+    def read(self, level: int, position: int) -> bytes:
+        """Return the root of a complete subtree of ``2**level`` leaves, as the stored hashes give it."""
+
     def index_of(self, leaf: bytes) -> int | None:
         """Return the index of an entry by its leaf hash; None when it is not here."""
 
@@ -72,6 +77,9 @@ class Source(Protocol):
 
     def structure(self) -> list[Finding]:
         """Return what is wrong with the container itself."""
+
+    def damage(self) -> list[Finding]:
+        """Return what is wrong with the container as a whole; reads all of it."""
 
     def count_openings(self) -> int:
         """Return how many openings must belong to entries; 0 when there may be more than that."""
@@ -137,6 +145,7 @@ class DatabaseSource:
         self._store = Store.open_readonly(database)
         self._snapshot = self._store.snapshot()  # else a checkpoint signed meanwhile looks like a rollback
         self._snapshot.__enter__()
+        self._tree = StoredTree(self._store)
         self._blobs = None if blobs is None else BlobStore(blobs)
         self.has_blobs = blobs is not None
         self.origin = self._store.origin()
@@ -163,6 +172,10 @@ class DatabaseSource:
             if position >= start >> level:
                 yield level, position, root
 
+    def read(self, level: int, position: int) -> bytes:
+        """Return the root of a complete subtree, as the stored hashes give it."""
+        return self._tree.read(level, position)
+
     def index_of(self, leaf: bytes) -> int | None:
         """Return the index of an entry by its leaf hash."""
         return self._store.index_of(leaf)
@@ -188,7 +201,7 @@ class DatabaseSource:
         return None if self._blobs is None else self._blobs.measure(digest)
 
     def structure(self) -> list[Finding]:
-        """Return what is wrong with the schema and the file, and rows where nothing else looks."""
+        """Return what is wrong with the schema, and rows where nothing else looks."""
         found = [Finding("schema-altered", text) for text in self._store.schema_differences()]
         if not self._store.is_own_description():
             found.append(Finding("schema-altered", f"the ledger's own row is not one of {FORMAT}"))
@@ -196,8 +209,11 @@ class DatabaseSource:
             found.append(
                 Finding(_STRAY[table], f"{table} has a row numbered {number}, outside the log", number)
             )
-        found += [Finding("store-damaged", text) for text in self._store.damage()]
         return found
+
+    def damage(self) -> list[Finding]:
+        """Return what SQLite finds wrong with the file; reads all of it."""
+        return [Finding("store-damaged", text) for text in self._store.damage()]
 
     def close(self) -> None:
         """Close the database."""
@@ -233,8 +249,8 @@ class TilesSource:
         """Yield the entries of the half-open range, in order."""
         for tile in range(start // TILE_WIDTH, -(-stop // TILE_WIDTH)):
             width = min(TILE_WIDTH, self.size - tile * TILE_WIDTH)
-            leaves = decode_tile(self._read(tile_path(0, tile, width)), width)
-            entries = decode_bundle(self._read(entries_path(tile, width)), width)
+            leaves = self._decoded(decode_tile, tile_path(0, tile, width), width)
+            entries = self._decoded(decode_bundle, entries_path(tile, width), width)
             for offset, (leaf, entry) in enumerate(zip(leaves, entries, strict=True)):
                 index = tile * TILE_WIDTH + offset
                 if start <= index < stop:
@@ -258,11 +274,21 @@ class TilesSource:
         """Yield the roots in the tiles above the lowest level."""
         for level, tile, width in layout(self.size):
             if level:
-                hashes = decode_tile(self._read(tile_path(level, tile, width)), width)
+                hashes = self._decoded(decode_tile, tile_path(level, tile, width), width)
                 for offset, root in enumerate(hashes):
                     position = tile * TILE_WIDTH + offset
                     if position >= start >> (level * TILE_HEIGHT):
                         yield level * TILE_HEIGHT, position, root
+
+    def read(self, level: int, position: int) -> bytes:
+        """Return the root of a complete subtree, as the tiles give it."""
+        base, height = divmod(level, TILE_HEIGHT)
+        tile, offset = divmod(position << height, TILE_WIDTH)
+        width = min(TILE_WIDTH, (self.size >> (base * TILE_HEIGHT)) - tile * TILE_WIDTH)
+        hashes = self._decoded(decode_tile, tile_path(base, tile, width), width)
+        subtree = CompactRange()
+        subtree.extend(hashes[offset : offset + (1 << height)])
+        return subtree.root()
 
     def index_of(self, leaf: bytes) -> int | None:
         """Return the index of an entry by its leaf hash."""
@@ -296,8 +322,19 @@ class TilesSource:
         """Return nothing: every file is checked when it is read."""
         return []
 
+    def damage(self) -> list[Finding]:
+        """Return nothing: every file is checked when it is read."""
+        return []
+
     def close(self) -> None:
         """Do nothing: no file stays open."""
+
+    def _decoded(self, decode: Callable[[bytes, int], list[bytes]], name: str, width: int) -> list[bytes]:
+        raw = self._read(name)
+        try:
+            return decode(raw, width)
+        except MalformedTile as error:
+            raise MalformedTile(f"{name}: {error}") from error
 
     def _read(self, name: str, missing: type[NotALedger] | type[MalformedTile] = MalformedTile) -> bytes:
         try:

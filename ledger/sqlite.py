@@ -23,6 +23,9 @@ from sqlite_utils.utils import sqlite3  # type: ignore[attr-defined]  # pysqlite
 from anvil.ledger.errors import LedgerBusy, LedgerError, NotALedger, StoreDamaged
 
 BUSY_TIMEOUT_MS = 60_000
+WAL_PAGES = 4_000
+"""After how many 4 KiB pages in the write-ahead log SQLite moves them into the database. A batch of 1,000
+events fills about a thousand, SQLite's default, and would pay for the move each time."""
 
 _UNSAFE = ((3, 7, 0), (3, 51, 2))
 
@@ -33,6 +36,7 @@ def connect(path: Path) -> Any:
     connection.execute("PRAGMA journal_mode = WAL")
     connection.execute("PRAGMA synchronous = FULL")
     connection.execute("PRAGMA secure_delete = ON")
+    connection.execute(f"PRAGMA wal_autocheckpoint = {WAL_PAGES}")
     return connection
 
 
@@ -91,6 +95,8 @@ def translated(path: Path) -> Iterator[None]:
         yield
     except sqlite3.Error as error:
         raise _translation(path, str(error)) from error
+    except UnicodeDecodeError as error:  # of a message that quotes a damaged schema
+        raise StoreDamaged(f"{path}: what SQLite says of it is no text") from error
     except OSError as error:
         raise LedgerError(f"{path}: {error.strerror or error}") from error
 

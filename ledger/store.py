@@ -31,7 +31,8 @@ FORMAT = "anvil-ledger/1"
 _STRAYS = {
     "entries": 'SELECT "index" FROM entries WHERE "index" < 0 LIMIT 5',
     "checkpoints": "SELECT size FROM checkpoints WHERE size < 1 LIMIT 5",
-    "nodes": "SELECT position FROM nodes WHERE level NOT BETWEEN 8 AND 56 OR level % 8 OR position < 0 LIMIT 5",
+    "nodes": "SELECT CAST(position AS INTEGER) FROM nodes WHERE typeof(level) <> 'integer' "
+    "OR typeof(position) <> 'integer' OR level NOT BETWEEN 8 AND 56 OR level % 8 OR position < 0 LIMIT 5",
 }
 
 
@@ -45,6 +46,21 @@ class Row(NamedTuple):
     stream: str
     stream_seq: int
     campaign: str | None
+
+
+def _bytes(value: Any) -> bytes:
+    """Return a value that must be bytes; in a damaged record it can be anything, and is then empty.
+
+    Nothing in a ledger is empty where bytes are expected, so verification names the place.
+    """
+    return value if type(value) is bytes else b""
+
+
+def _row(values: tuple[Any, ...]) -> Row:
+    index, leaf, entry, *rest = values
+    if type(leaf) is bytes and type(entry) is bytes:
+        return Row._make(values)
+    return Row(index, _bytes(leaf), _bytes(entry), *rest)
 
 
 class Store:
@@ -127,8 +143,9 @@ class Store:
             LedgerBusy: another process held the lock for longer than the timeout.
         """
         with sqlite.translated(self.path):
-            self._db.execute("BEGIN IMMEDIATE")
+            self._require_idle()
             try:
+                self._db.execute("BEGIN IMMEDIATE")  # inside: an interrupt may come when it has the lock
                 yield
                 self._db.execute("COMMIT")
             except BaseException:
@@ -140,8 +157,9 @@ class Store:
     def snapshot(self) -> Iterator[None]:
         """Hold one state for several reads."""
         with sqlite.translated(self.path):
-            self._db.execute("BEGIN")
+            self._require_idle()
             try:
+                self._db.execute("BEGIN")
                 yield
             finally:
                 if self._connection.in_transaction:
@@ -161,7 +179,7 @@ class Store:
     def rows(self, start: int, stop: int) -> Iterator[Row]:
         """Yield the rows of the half-open range, in order."""
         yield from map(
-            Row._make,
+            _row,
             self._all(
                 'SELECT * FROM entries WHERE "index" >= ? AND "index" < ? ORDER BY "index"', start, stop
             ),
@@ -170,7 +188,7 @@ class Store:
     def entry(self, index: int) -> bytes | None:
         """Return one entry, or None when there is no such index."""
         found = self._one('SELECT entry FROM entries WHERE "index" = ?', index)
-        return None if found is None else bytes(found)
+        return None if found is None else _bytes(found)
 
     def index_of(self, leaf_hash: bytes) -> int | None:
         """Return the index of the entry with this leaf hash."""
@@ -198,27 +216,33 @@ class Store:
         """Return the rows of the given event types from `start` on, in order."""
         names = list(event_types)
         marks = ",".join("?" * len(names))
-        sql = f'SELECT * FROM entries WHERE event IN ({marks}) AND "index" >= ? ORDER BY "index"'  # noqa: S608
-        return [Row._make(row) for row in self._all(sql, *names, start)]
+        # no index from the middle on: only a whole verification finds one that hides a row
+        column = "+event" if start else "event"
+        sql = f'SELECT * FROM entries WHERE {column} IN ({marks}) AND "index" >= ? ORDER BY "index"'  # noqa: S608
+        return [_row(row) for row in self._all(sql, *names, start)]
 
     def leaf_hashes(self, start: int, stop: int) -> list[bytes]:
         """Return the stored leaf hashes of the half-open range."""
         sql = 'SELECT leaf_hash FROM entries WHERE "index" >= ? AND "index" < ? ORDER BY "index"'
-        return [row[0] for row in self._all(sql, start, stop)]
+        return [_bytes(row[0]) for row in self._all(sql, start, stop)]
 
     def nodes(self) -> Iterator[tuple[int, int, bytes]]:
         """Yield the stored subtree roots as (level, position, hash), level in leaves' powers of two."""
-        yield from self._all("SELECT level, position, hash FROM nodes ORDER BY level, position")
+        for level, position, node in self._all(
+            "SELECT level, position, hash FROM nodes WHERE typeof(level) = 'integer' "
+            "AND typeof(position) = 'integer' ORDER BY level, position"
+        ):
+            yield level, position, _bytes(node)
 
     def node_hashes(self, level: int, start: int, stop: int) -> list[bytes]:
         """Return the stored roots of subtrees of ``2**level`` leaves, by half-open range of position."""
         sql = "SELECT hash FROM nodes WHERE level = ? AND position >= ? AND position < ? ORDER BY position"
-        return [row[0] for row in self._all(sql, level, start, stop)]
+        return [_bytes(row[0]) for row in self._all(sql, level, start, stop)]
 
     def opening(self, commitment: str) -> Opening | None:
         """Return salt and value of a commitment, or None when they are not here."""
         row = next(iter(self._all("SELECT salt, value FROM openings WHERE commitment = ?", commitment)), None)
-        return None if row is None else Opening(bytes(row[0]), bytes(row[1]))
+        return None if row is None else Opening(_bytes(row[0]), _bytes(row[1]))
 
     def count_openings(self) -> int:
         """Return how many commitments can be opened."""
@@ -229,17 +253,17 @@ class Store:
         for commitment, salt, value in self._all(
             "SELECT commitment, salt, value FROM openings ORDER BY commitment"
         ):
-            yield commitment, Opening(bytes(salt), bytes(value))
+            yield commitment, Opening(_bytes(salt), _bytes(value))
 
     def latest_checkpoint(self) -> bytes | None:
         """Return the newest signed checkpoint, or None before the first."""
         found = self._one("SELECT note FROM checkpoints ORDER BY size DESC LIMIT 1")
-        return None if found is None else bytes(found)
+        return None if found is None else _bytes(found)
 
     def checkpoints(self, start: int = 0) -> list[tuple[int, bytes]]:
         """Return the signed checkpoints of size `start` and more."""
         return [
-            (size, bytes(note))
+            (size, _bytes(note))
             for size, note in self._all("SELECT * FROM checkpoints WHERE size >= ?", start)
         ]
 
@@ -295,7 +319,7 @@ class Store:
     def strays(self) -> Iterator[tuple[str, int]]:
         """Yield (table, number) of rows where no reader ever looks: numbers below those that count."""
         for table, sql in _STRAYS.items():
-            yield from ((table, int(number)) for (number,) in self._all(sql))
+            yield from ((table, int(number or 0)) for (number,) in self._all(sql))
 
     def damage(self) -> list[str]:
         """Return what SQLite itself finds wrong with the file, tables and indexes."""
@@ -312,6 +336,10 @@ class Store:
                 advice="Stop other anvil commands on this ledger and run the redaction again.",
             )
 
+    def _require_idle(self) -> None:
+        if self._connection.in_transaction:  # beginning another would roll this one back
+            raise LedgerError(f"{self.path}: a transaction or snapshot is under way on this connection")
+
     def _require_ours(self) -> None:
         if self._one("PRAGMA application_id") != schema.APPLICATION_ID:
             raise NotALedger(f"{self.path} is a database, and not an anvil ledger")
@@ -323,7 +351,8 @@ class Store:
 
     def _all(self, sql: str, *values: Any) -> Iterator[Any]:
         with sqlite.translated(self.path):
-            yield from self._db.execute(sql, values)
+            # not from the cursor itself: left half-read, it would close itself on a closed connection
+            yield from iter(self._db.execute(sql, values).fetchone, None)
 
     def _one(self, sql: str, *values: Any) -> Any:
         row = next(iter(self._all(sql, *values)), None)

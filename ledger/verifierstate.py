@@ -62,7 +62,7 @@ class VerifierState:
                 "tiles": [[node.hex() for node in tile] for tile in self.tiles],
                 "keyrings": [_spell_keyring(keyring) for keyring in self.keyrings.values()],
                 "carried": [{**asdict(r), "root": r.root.hex()} for r in self.carried],
-                "heads": [asdict(head) for head in self.heads],
+                "heads": [head._asdict() for head in self.heads],
             }
         )
 
@@ -102,6 +102,9 @@ def _spell_keyring(keyring: Keyring) -> dict[str, Any]:
 def _parse_keyring(members: dict[str, Any]) -> Keyring:
     keys = {}
     for item in members["keys"]:
+        positions = [item[name] for name in ("added", "rotated", "revoked", "last_good")]
+        if type(positions[0]) is not int or {type(p) for p in positions} - {int, type(None)}:
+            raise ValueError(f"a key counts from {positions!r}")
         public_key = PublicKey.vetted(bytes.fromhex(item["public_key"]))
         keys[public_key.key_id] = KnownKey(**{**item, "public_key": public_key})
     return Keyring(members["origin"], keys, members["base"])

@@ -18,29 +18,36 @@ Rules 4 and 6 cover stored bytes; nothing that is hashed or verified was encoded
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ProcessPoolExecutor
+from bisect import bisect_left
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from itertools import islice
-from multiprocessing import get_context
+from operator import itemgetter
 
 from anvil.ledger.anchor import Anchored
+from anvil.ledger.chain import StreamHead
 from anvil.ledger.checkpoint import Checkpoint, open_checkpoint
-from anvil.ledger.checks.entries import Context, Examined, examine
-from anvil.ledger.checks.finding import Finding, worst
-from anvil.ledger.checks.keys import CarriedRange, Control, read_control
+from anvil.ledger.checks.checkpoints import (
+    missing_anchored_note,
+    predecessor_roots,
+    revocation_roots,
+    rolled_back,
+    stored_roots,
+)
+from anvil.ledger.checks.continuity import check_continuity
+from anvil.ledger.checks.finding import Finding, stopped_by, worst
+from anvil.ledger.checks.keys import Control, read_control
 from anvil.ledger.checks.redactions import check_corrections, check_unresolved
 from anvil.ledger.checks.streams import StreamCheck
 from anvil.ledger.checks.tree import StatedRoot, TreeCheck
-from anvil.ledger.errors import CannotVerify, LedgerError, Malformed, SignatureInvalid, StoreDamaged
+from anvil.ledger.errors import CannotVerify, Malformed, SignatureInvalid, StoreDamaged
 from anvil.ledger.keyring import Keyring
 from anvil.ledger.note import VerifierKey
 from anvil.ledger.sources import Location, Source
 from anvil.ledger.tiledtree import TiledTree
 from anvil.ledger.verifierstate import VerifierState
+from anvil.ledger.workers import RUN, Job, damage, examine_all
 
-RUN = 1024
-_IN_PROCESS_UP_TO = 4096  # starting processes costs more than they save below this
 _EXIT_CODES = {"fatal": 4, "failure": 1, "unanchored": 3, "note": 0}
 
 Progress = Callable[[int, int], None]
@@ -73,6 +80,7 @@ class Report:
     anchored_by: list[str] = field(default_factory=list)
     verifier_keys: tuple[VerifierKey, ...] = ()
     checkpoint: Checkpoint | None = None
+    open_streams: tuple[StreamHead, ...] = ()
     signatures: bool = True
     state: VerifierState | None = None
 
@@ -101,18 +109,23 @@ def verify(
     try:
         source = location.open()
     except Malformed as error:  # exported files whose checkpoint does not even say which log this is
-        return Report("not known", 0, 0, findings=[Finding("checkpoint-invalid", str(error))])
+        return Report("not known", 0, 0, findings=[stopped_by(error, otherwise="checkpoint-invalid")])
     try:
         state = expectations.state
         report = Report(source.origin, source.size, state.tree.size if state else 0, signatures=signatures)
-        try:
-            _Verification(source, location, expectations, report, progress).run(
-                workers or os.cpu_count() or 1
-            )
-        except StoreDamaged as error:
-            report.findings.append(Finding("store-damaged", str(error)))
-        except Malformed as error:
-            report.findings.append(Finding("non-canonical", str(error)))
+        with ThreadPoolExecutor(1) as beside:  # SQLite leaves Python's lock while it looks
+            damaged = None if report.begin else beside.submit(damage, location)
+            try:
+                _Verification(source, location, expectations, report, progress).run(
+                    workers or os.cpu_count() or 1
+                )
+            except StoreDamaged as error:
+                report.findings.append(Finding("store-damaged", str(error)))
+            except Malformed as error:
+                report.findings.append(stopped_by(error, otherwise="non-canonical"))
+        if damaged is not None and damaged.result():
+            report.findings += damaged.result()
+            report.state = None
         # a control event is judged before the others and with them: what was said twice is said once
         report.findings = list({(f.code, f.index, f.until, f.message): f for f in report.findings}.values())
         return report
@@ -150,13 +163,18 @@ class _Verification:
             self._found.append(_other("an earlier verification", state.origin, source.origin))
             return
         if state is not None and state.tree.size > source.size:
-            self._found.append(_rolled_back("an earlier verification", state.tree.size, source.size))
+            self._found.append(rolled_back("an earlier verification", state.tree.size, source.size))
             return
         control = read_control(
             source.origin, source.control(report.begin), state.control() if state else None
         )
         self._found += control.findings
-        tree = TreeCheck(self._stated_roots(control), control.carried, state.tree if state else TiledTree())
+        tree = TreeCheck(
+            self._stated_roots(control),
+            control.carried,
+            state.tree if state else TiledTree(),
+            self._roots_inside(control),
+        )
         streams = StreamCheck(
             lambda stream: source.seen_before(stream, report.begin), state.open_heads() if state else {}
         )
@@ -186,53 +204,29 @@ class _Verification:
                 self._found.append(
                     Finding("other-ledger", f"{key} is not a ledger key of this ledger", 0, expected=str(key))
                 )
-        stated = []
         notes = source.checkpoints(report.begin)
-        for size, note in notes:
-            checkpoint = self._open(size, note, keyring)
-            if checkpoint is not None:
-                stated.append(StatedRoot(size, checkpoint.root, "a stored checkpoint", "tampered"))
-                report.checkpoint = checkpoint
-        for index, state in control.revocations:
-            root = bytes.fromhex(state.root)
-            stated.append(StatedRoot(state.size, root, f"the revocation at index {index}", "not-permitted"))
-        if report.checkpoint is None and not report.begin:
+        stored = stored_roots(notes, keyring, report.size)
+        self._found += stored.findings
+        report.checkpoint = stored.newest
+        if stored.newest is None and not report.begin:
             self._found.append(
                 Finding("not-checked", "no checkpoint is stored; nothing signed covers the whole log")
             )
-        self._require_anchored_note(notes)
-        return stated + self._outside_roots()
-
-    def _require_anchored_note(self, notes: list[tuple[int, bytes]]) -> None:
-        """Rule 6: a checkpoint is stored before it is anchored, so one of that size or newer is here."""
         anchored = self._expected.anchored
-        if anchored is None or not self._report.begin <= anchored.checkpoint.size <= self._report.size:
-            return
-        size = anchored.checkpoint.size
-        if not any(stored >= size for stored, _ in notes):
-            message = f"the checkpoint at {size} was stored before it was anchored, and is gone"
-            self._found.append(Finding("checkpoint-invalid", message, size - 1 if size else 0))
+        if anchored is not None:
+            self._found += missing_anchored_note(notes, anchored.checkpoint, report.begin, report.size)
+        return stored.roots + revocation_roots(control, source.origin) + self._outside_roots()
 
-    def _open(self, size: int, note: bytes, keyring: Keyring) -> Checkpoint | None:
-        """Return a stored checkpoint when a ledger key that counts at its size signed it."""
-        good = [
-            VerifierKey(keyring.origin, k.public_key)
-            for k in keyring.keys.values()
-            if k.role == "ledger" and (k.last_good is None or size <= k.last_good)
-        ]
-        try:
-            checkpoint = open_checkpoint(note, good)
-            if checkpoint.size != size or checkpoint.origin != keyring.origin:
-                raise SignatureInvalid(f"it is for {checkpoint.size} entries of {checkpoint.origin}")
-        except (Malformed, SignatureInvalid) as error:
-            self._found.append(
-                Finding("checkpoint-invalid", f"checkpoint at {size}: {error}", size - 1 if size else 0)
-            )
-            return None
-        if size > self._source.size:
-            self._found.append(_rolled_back("a stored checkpoint", size, self._source.size))
-            return None
-        return checkpoint
+    def _roots_inside(self, control: Control) -> dict[str, list[StatedRoot]]:
+        """Return the roots that the trees of carried ranges must have."""
+        inside: dict[str, list[StatedRoot]] = {}
+        for index, predecessor in control.predecessors:
+            origin = predecessor.restored.origin
+            keyring = control.keyrings.get(origin, Keyring(origin))
+            stated = predecessor_roots(index, predecessor, keyring)
+            self._found += stated.findings
+            inside[origin] = stated.roots + revocation_roots(control, origin)
+        return inside
 
     def _outside_roots(self) -> list[StatedRoot]:
         """Rule 8."""
@@ -244,16 +238,22 @@ class _Verification:
             known.append(("the checkpoint given", self._open_pinned(expected.pinned)))
         if expected.state is not None:
             report.anchored_by.append("an earlier verification")
-        stated = []
+        stated, older = [], []
         for by, checkpoint in known:
             if checkpoint.origin != report.origin:
                 self._found.append(_other(by, checkpoint.origin, report.origin))
                 continue
             report.anchored_by.append(by)
             if checkpoint.size > report.size:
-                self._found.append(_rolled_back(by, checkpoint.size, report.size))
+                self._found.append(rolled_back(by, checkpoint.size, report.size))
+            elif checkpoint.size < report.begin:
+                older.append((by, checkpoint))
             else:
                 stated.append(StatedRoot(checkpoint.size, checkpoint.root, by, "split-view"))
+        self._check_continuity(older)
+        if expected.anchored is not None and not self._is_ours(expected.anchored):
+            message = "the anchor is signed by no ledger key of this ledger"
+            self._found.append(Finding("other-ledger", message))
         if not report.anchored_by:
             self._found.append(
                 Finding(
@@ -262,6 +262,22 @@ class _Verification:
                 )
             )
         return stated
+
+    def _check_continuity(self, older: list[tuple[str, Checkpoint]]) -> None:
+        """Rule 8, for what lies before the place where this verification begins."""
+        if self._expected.state is not None:
+            tree = self._expected.state.tree
+            before = Checkpoint(self._report.origin, tree.size, tree.root())
+            self._found += check_continuity(before, self._report.checkpoint, older, self._source.read)
+
+    def _is_ours(self, anchored: Anchored) -> bool:
+        """Say whether one of the ledger's own keys signed the anchor, which brings keys of its own."""
+        try:
+            open_checkpoint(anchored.note, self._report.verifier_keys)
+        except (Malformed, SignatureInvalid):
+            # after a rollback to before a rotation the new key is not known here: that is told already
+            return anchored.checkpoint.size > self._report.size
+        return True
 
     def _open_pinned(self, note: bytes) -> Checkpoint:
         """Return the checkpoint that was kept elsewhere; it must be this ledger's, or there is nothing to compare.
@@ -280,15 +296,17 @@ class _Verification:
     def _read_entries(self, control: Control, tree: TreeCheck, streams: StreamCheck, workers: int) -> bool:
         """Rules 4, 5 and 6 over all entries; False when one is missing: what follows it has no place."""
         report = self._report
-        redacted = control.redactions()
-        job = _Job(self._location, control.keyrings, tuple(control.carried), report.signatures)
+        redacted, ends, seen = control.redactions(), control.ends(), 0
+        job = Job(self._location, control.keyrings, tuple(control.carried), report.signatures)
         done = report.begin
         opened, disowned, unknown = 0, 0, {}  # type: ignore[var-annotated]
-        for examined in _examine_all(self._source, job, report.begin, report.size, workers):
+        for examined in examine_all(self._source, job, report.begin, report.size, workers):
             stop = examined.start + len(examined.leaves)
             self._found += examined.findings
             tree.extend(examined.leaves)
-            streams.take(examined, [(i, e) for i, e in control.abandoned if examined.start <= i < stop])
+            ended = bisect_left(ends, stop, key=itemgetter(0))
+            streams.take(examined, ends[seen:ended])
+            seen = ended
             self._found += check_unresolved(examined.unresolved, redacted)
             opened += examined.opened
             disowned += examined.disowned.total()
@@ -316,6 +334,11 @@ class _Verification:
         self._found += tree.findings
         self._found += streams.findings
         self._found += check_corrections(control.corrections, self._source)
+        report.open_streams = tuple(streams.heads.values())
+        if report.begin:
+            self._found.append(
+                Finding("not-checked", f"{report.begin} older events, and the file as a whole")
+            )
         open_streams = len(streams.heads)
         if open_streams:
             names = ", ".join(sorted(streams.heads)[:3]) + (", …" if open_streams > 3 else "")
@@ -330,66 +353,5 @@ class _Verification:
             report.state = VerifierState.of(report.origin, tree.tree, control, streams.heads)
 
 
-@dataclass(frozen=True)
-class _Job:
-    """What a process needs to examine runs of entries."""
-
-    location: Location
-    keyrings: dict[str, Keyring]
-    carried: tuple[CarriedRange, ...]
-    signatures: bool
-
-    def context(self, source: Source) -> Context:
-        return Context(
-            source.origin,
-            self.keyrings,
-            self.carried,
-            self.signatures,
-            source.opening if source.has_openings else None,
-            source.blob if source.has_blobs else None,
-        )
-
-
-def _examine_all(source: Source, job: _Job, begin: int, size: int, workers: int) -> Iterator[Examined]:
-    """Yield the reports on all runs in order; a few runs at a time are in memory."""
-    starts = range(begin, size, RUN)
-    if workers == 1 or size - begin <= _IN_PROCESS_UP_TO:
-        context = job.context(source)
-        for start in starts:
-            yield examine(start, source.rows(start, min(start + RUN, size)), context)
-        return
-    with ProcessPoolExecutor(workers, get_context("forkserver"), _begin_work, (job,)) as pool:
-        ahead = iter(starts)
-        waiting: list[Future[Examined]] = [
-            pool.submit(_work, start, min(start + RUN, size)) for start in islice(ahead, workers * 3)
-        ]
-        while waiting:
-            yield waiting.pop(0).result()
-            waiting += [pool.submit(_work, start, min(start + RUN, size)) for start in islice(ahead, 1)]
-
-
-_source: Source | None = None
-_context: Context | None = None
-
-
-def _begin_work(job: _Job) -> None:
-    global _source, _context  # noqa: PLW0603  # a worker process has one job for its whole life
-    _source = job.location.open()
-    _context = job.context(_source)
-
-
-def _work(start: int, stop: int) -> Examined:
-    if _source is None or _context is None:
-        raise LedgerError("a verification process was not started properly")
-    return examine(start, _source.rows(start, stop), _context)
-
-
 def _other(by: str, stated: str, found: str) -> Finding:
     return Finding("other-ledger", f"{by} is for {stated}, this is {found}", expected=stated, found=found)
-
-
-def _rolled_back(by: str, signed: int, held: int) -> Finding:
-    message = f"{by} knows of {signed} entries, there are {held}"
-    return Finding(
-        "rolled-back", message, held, signed, expected=f"{signed} entries", found=f"{held} entries"
-    )

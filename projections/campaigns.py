@@ -62,7 +62,7 @@ class CheckState:
 
 @dataclass(frozen=True)
 class AttemptState:
-    """One launch of a candidate under a recipe. `stream` is the one that its last launch was recorded in."""
+    """One launch of a candidate under a recipe: the newest, in `stream`. Earlier ones stay in the log."""
 
     key: str
     plan: DeclaredAttempt | None = None
@@ -220,6 +220,7 @@ def _launch(state: Campaigns, seen: Seen) -> Campaigns:
             exit_code=None,
             has_exited=False,
             is_stopped=False,
+            checks={},
         )
 
     return _attempt(state, seen, launched)

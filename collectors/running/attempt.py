@@ -100,7 +100,10 @@ class AttemptRun:
                 has_exited=lambda: _has_exited(running),
             )
             self._append(health.event, health.attachments)
-            self.narrator.say(f"{attempt.key}: {_standing(health)}")
+            exited = await _has_exited(running)
+            self.narrator.say(
+                f"{attempt.key}: {'the engine ended by itself' if exited else _standing(health)}"
+            )
             under_test = UnderTest(
                 recorder=self.recorder,
                 client=client,
@@ -153,17 +156,17 @@ class AttemptRun:
                 event = not_carried_out(ctx, check, failure[0], failure[1])
             else:
                 self.narrator.begin(f"{self.planned.attempt.key}: {chosen.name}")
-                event = await self._carry_out(check, ctx)
+                event = await self._carry_out(check, ctx, chosen.name)
             named = event.model_copy(update={"selected_as": chosen.name})
             self._append(named, tuple(ctx.attachments))
             self.narrator.judged(chosen.name, named)
 
-    async def _carry_out(self, check: Check[Any], ctx: CheckContext[Any]) -> CheckCompleted:
+    async def _carry_out(self, check: Check[Any], ctx: CheckContext[Any], name: str) -> CheckCompleted:
         try:
             return await carry_out(check, ctx)
         except asyncio.CancelledError:  # what had come back already is named before the run ends
             event = not_carried_out(ctx, check, None, "the run was interrupted")
-            self._append(event.model_copy(update={"selected_as": ctx.check}), tuple(ctx.attachments))
+            self._append(event.model_copy(update={"selected_as": name}), tuple(ctx.attachments))
             raise
 
     async def _obstacle(self, running: Running, health: Health) -> tuple[FailureClass, str] | None:

@@ -10,6 +10,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from anvil.ledger.errors import Malformed, MalformedTile
+
 Severity = Literal["fatal", "failure", "unanchored", "note"]
 
 Code = Literal[
@@ -27,6 +29,7 @@ Code = Literal[
     "tree-differs",
     "schema-altered",
     "store-damaged",
+    "file-damaged",
     "other-ledger",
     "unknown-key",
     "signed-after-revocation",
@@ -70,6 +73,7 @@ MEANINGS: Mapping[Code, str] = {
     "tree-differs": "a stored subtree hash, or a carried range, is not what the entries give",
     "schema-altered": "tables, indexes or triggers are not as they were made",
     "store-damaged": "SQLite finds the database file damaged",
+    "file-damaged": "an exported file is missing or is not what its place says",
     "other-ledger": "this is not the ledger that was asked for",
     "unknown-key": "a signature by a key that the ledger did not introduce before",
     "signed-after-revocation": "a signature by a key that was revoked before",
@@ -112,3 +116,8 @@ def worst(findings: Iterable[Finding]) -> Severity:
     order: tuple[Severity, ...] = ("fatal", "failure", "unanchored")
     present = {finding.severity for finding in findings}
     return next((severity for severity in order if severity in present), "note")
+
+
+def stopped_by(error: Malformed, *, otherwise: Code) -> Finding:
+    """Return the finding for what stopped a verification: `otherwise`, unless it is an exported file."""
+    return Finding("file-damaged" if isinstance(error, MalformedTile) else otherwise, str(error))

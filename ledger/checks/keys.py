@@ -7,7 +7,8 @@
    range that ``predecessor`` announces, and nowhere else.
 3. A control event counts when the keyring lets its key sign it and every signature on it verifies;
    otherwise it is a finding and changes nothing. The same holds for one that contradicts the keyring.
-4. What a disowned key redacted is not excused: a stolen key must not explain why data is gone.
+4. What a disowned key redacted is not excused, and what it abandoned is not ended: a stolen key must
+   not explain why data is gone.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from anvil.ledger.events import (
     EventRetracted,
     KeyRevoked,
     LedgerCreated,
+    Predecessor,
     SealedRedacted,
     StreamAbandoned,
     TreeState,
@@ -60,10 +62,11 @@ class CarriedRange:
 
 @dataclass
 class Control:
-    """What the control events say. `revocations` are those of the log's own keys."""
+    """What the control events say. `signers` has the home ledger and key of each."""
 
     keyrings: dict[str, Keyring] = field(default_factory=dict)
     carried: list[CarriedRange] = field(default_factory=list)
+    predecessors: list[tuple[int, Predecessor]] = field(default_factory=list)
     abandoned: list[tuple[int, StreamAbandoned]] = field(default_factory=list)
     corrections: list[tuple[int, Correction]] = field(default_factory=list)
     revocations: list[tuple[int, TreeState]] = field(default_factory=list)
@@ -74,14 +77,21 @@ class Control:
         """Return what was redacted, as (entry hash, ``sealed`` or ``artifact``, name), by rule 4."""
         found: set[tuple[str, str, str]] = set()
         for index, event in self.corrections:
-            home, key_id = self.signers[index]
-            if self.keyrings[home].keys[key_id].disowns(index):
+            if self._is_disowned(index):
                 continue
             if isinstance(event, SealedRedacted):
                 found.add((event.target, "sealed", event.field))
             elif isinstance(event, ArtifactRedacted):
                 found.add((event.target, "artifact", event.artifact))
         return found
+
+    def ends(self) -> list[tuple[int, StreamAbandoned]]:
+        """Return the abandonments that count, by rule 4."""
+        return [(index, event) for index, event in self.abandoned if not self._is_disowned(index)]
+
+    def _is_disowned(self, index: int) -> bool:
+        home, key_id = self.signers[index]
+        return self.keyrings[home].keys[key_id].disowns(index)
 
 
 def read_control(origin: str, entries: Iterable[tuple[int, bytes]], known: Control | None = None) -> Control:
@@ -126,15 +136,16 @@ def _take(
         after = before.apply(event, index, (signature.key_id for signature in envelope.signatures))
     _require_signed(after if isinstance(event, LedgerCreated) else before, after, envelope, header, index)
     control.keyrings[header.ledger] = after
+    control.signers[index] = (header.ledger, header.key)
     if isinstance(event, StreamAbandoned):
         control.abandoned.append((index, event))
     elif isinstance(event, SealedRedacted | ArtifactRedacted | ArtifactDisclosed | EventRetracted):
         control.corrections.append((index, event))
-        control.signers[index] = (header.ledger, header.key)
-    elif isinstance(event, KeyRevoked) and header.ledger == origin:
+    elif isinstance(event, KeyRevoked):
         control.revocations.append((index, event.last_good))
     elif isinstance(event, LedgerCreated) and event.predecessor is not None:
         restored = event.predecessor.restored
+        control.predecessors.append((index, event.predecessor))
         stop = index + 1 + restored.size
         control.carried.append(CarriedRange(restored.origin, index + 1, stop, bytes.fromhex(restored.root)))
 

@@ -20,7 +20,8 @@ def export(directory: Path, audit: bool, as_json: bool) -> None:
     """Write the log as tiles that other tools can check.
 
     The files are C2SP tlog-tiles and hold whole headers; only what is public by type stands in them.
-    Repeat the command to bring an earlier export up to date.
+    Repeat the command to bring an earlier export up to date; with --audit, what was redacted since is
+    removed there. Without --audit, a folder with an export for an auditor is refused.
 
     \b
     Example:
@@ -44,6 +45,8 @@ def export(directory: Path, audit: bool, as_json: bool) -> None:
         return
     answer(f"Exported {done.size} entries of {done.origin} to {directory}")
     if audit:
+        blobs = f"{done.blobs} blob{'' if done.blobs == 1 else 's'}"
         say(
-            f"With {done.openings} sealed values and {done.blobs} artifacts. These are private: for an auditor only."
+            f"With {done.openings} openings of sealed values and artifacts, and {blobs}. "
+            "These are private: for an auditor only."
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from anvil.ledger.commands.output import answer, answer_json, json_option, place, say
-from anvil.ledger.keychanges import add_key, find_key, new_signer, revoke_key, rotate_key
+from anvil.ledger.keychanges import add_key, find_key, known_keys, new_signer, revoke_key, rotate_key
 from anvil.ledger.keyring import KnownKey
 from anvil.ledger.note import VerifierKey
 from anvil.ledger.recording import Ledger, Recorded
@@ -31,10 +31,9 @@ def key() -> None:
 @json_option
 def list_keys(as_json: bool) -> None:
     """Show every key that the ledger knows, and which of them you hold."""
-    with Ledger.open(place().directory) as ledger:
-        keys = list(ledger.keyring().keys.values())
-        held = {k.public_key.key_id: ledger.keys.path(k.public_key.key_id) for k in keys}
-        origin = ledger.origin
+    keyring, own = known_keys(place())
+    keys, origin = list(keyring.keys.values()), keyring.origin
+    held = {k.public_key.key_id: own.path(k.public_key.key_id) for k in keys}
     if as_json:
         rows = [_members(k, origin, str(held[k.public_key.key_id] or "") or None) for k in keys]
         answer_json("anvil.key.list/1", {"origin": origin, "keys": rows})

@@ -15,6 +15,7 @@ from typing import Any
 
 import click
 
+from anvil.ledger.checks.finding import Finding
 from anvil.ledger.note import VerifierKey
 from anvil.ledger.places import LedgerPlace
 
@@ -63,6 +64,19 @@ def table(rows: list[tuple[str, str]]) -> str:
 def visible(text: str) -> str:
     """Return text from a ledger or a file with everything escaped that a terminal would obey."""
     return "".join(c if c.isprintable() else f"\\u{ord(c):04x}" for c in text)
+
+
+def spell(finding: Finding) -> str:
+    """Return a finding for people."""
+    where = "" if finding.index is None else f" at index {finding.index}"
+    if finding.until is not None and finding.index is not None and finding.until > finding.index + 1:
+        where = f" between index {finding.index} and {finding.until - 1}"
+    mark = {"note": "note", "unanchored": "UNANCHORED"}.get(finding.severity, "FOUND")
+    lines = [f"{mark}: {finding.code}{where}", f"  {visible(finding.message)}"]
+    lines += [f"  stream    {finding.stream}"] if finding.stream else []
+    lines += [f"  expected  {visible(finding.expected)}"] if finding.expected else []
+    lines += [f"  found     {visible(finding.found)}"] if finding.found else []
+    return "\n".join(lines)
 
 
 @contextmanager

@@ -24,7 +24,7 @@ def prove(index: int, out: Path, as_json: bool) -> None:
     """Write one entry and the proof that it is in the log.
 
     Writes INDEX.entry (the signed envelope) and INDEX.tlog-proof (C2SP tlog-proof, with the newest
-    checkpoint in it).
+    checkpoint in it). `anvil verify --proof` checks them, and so does any other reader of tlog-proof.
 
     \b
     Example:

@@ -8,7 +8,6 @@ from pathlib import Path
 import click
 
 from anvil.ledger.anchor import Anchor, Anchored
-from anvil.ledger.checks.finding import Finding
 from anvil.ledger.commands.output import (
     VerifierKeyParam,
     answer,
@@ -17,9 +16,11 @@ from anvil.ledger.commands.output import (
     place,
     progress,
     say,
+    spell,
     table,
     visible,
 )
+from anvil.ledger.commands.proofs import verify_proof
 from anvil.ledger.errors import CannotVerify, LedgerError
 from anvil.ledger.files import write_whole
 from anvil.ledger.note import VerifierKey
@@ -48,6 +49,8 @@ _directory = click.Path(path_type=Path, exists=True, file_okay=False)
 @click.option(
     "--structure", is_flag=True, help="Leave out the signatures of events, which take most of the time."
 )
+@click.option("--proof", type=_file, help="Check what `anvil prove` wrote; needs --entry and --key.")
+@click.option("--entry", type=_file, help="With --proof: the entry that is to be in the log.")
 @click.option("--workers", type=click.IntRange(1), help="Processes (default: one for each core).")
 @json_option
 def verify(
@@ -57,19 +60,27 @@ def verify(
     since: Path | None,
     pinned: Path | None,
     structure: bool,
+    proof: Path | None,
+    entry: Path | None,
     workers: int | None,
     as_json: bool,
 ) -> None:
     """Check a ledger, or files exported from one.
 
-    Nothing is changed by it. Exit codes: 0 verified; 1 something is wrong; 2 used wrongly; 3 could not be checked, or nothing
-    outside the ledger says how far it had come (unanchored); 4 rolled back, or two histories.
+    Nothing is changed by it. Exit codes: 0 verified; 1 something is wrong; 2 used wrongly; 3 could not be
+    checked, or nothing outside the ledger says how far it had come (unanchored); 4 rolled back, or two
+    histories.
 
     \b
     Examples:
       anvil verify
       anvil verify --tiles for-the-auditor/ --key log.vkey --checkpoint kept.checkpoint
+      anvil verify --proof 9.tlog-proof --entry 9.entry --key log.vkey
     """
+    if proof is not None or entry is not None:
+        if proof is None or entry is None or key is None or any((tiles, blobs, since, pinned, structure)):
+            raise click.UsageError("--proof, --entry and --key go together, and with no other check.")
+        click.get_current_context().exit(verify_proof(proof, entry, key, as_json=as_json))
     if tiles is not None and key is None:
         raise click.UsageError("--tiles needs --key: files cannot vouch for themselves.")
     if blobs is not None and tiles is None:
@@ -140,20 +151,8 @@ def _print(report: Report) -> None:
     rows += [("Anchored by", ", ".join(report.anchored_by) or "nothing")]
     answer(table(rows))
     for finding in sorted(report.findings, key=lambda f: (f.severity == "note", f.index or 0)):
-        answer("\n" + _spell(finding))
+        answer("\n" + spell(finding))
     answer("\n" + _verdict(report))
-
-
-def _spell(finding: Finding) -> str:
-    where = "" if finding.index is None else f" at index {finding.index}"
-    if finding.until is not None and finding.index is not None and finding.until > finding.index + 1:
-        where = f" between index {finding.index} and {finding.until - 1}"
-    mark = {"note": "note", "unanchored": "UNANCHORED"}.get(finding.severity, "FOUND")
-    lines = [f"{mark}: {finding.code}{where}", f"  {visible(finding.message)}"]
-    lines += [f"  stream    {finding.stream}"] if finding.stream else []
-    lines += [f"  expected  {visible(finding.expected)}"] if finding.expected else []
-    lines += [f"  found     {visible(finding.found)}"] if finding.found else []
-    return "\n".join(lines)
 
 
 def _verdict(report: Report) -> str:

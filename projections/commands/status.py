@@ -66,7 +66,8 @@ def _print_campaign(campaign: CampaignState, state: Campaigns) -> None:
 
 
 def _print_attempt(attempt: AttemptState, state: Campaigns) -> None:
-    answer(f"  attempt {attempt.key}: {_standing(attempt, state)}")
+    again = f" (launch {attempt.launches})" if attempt.launches > 1 else ""
+    answer(f"  attempt {attempt.key}{again}: {_standing(attempt, state)}")
     for name, check in attempt.checks.items():
         why = f"  {check.failure}" if check.failure else ""
         answer(f"    {check.outcome:<12} {name:<24} {check.passed}/{check.expected}{why}")

@@ -10,6 +10,7 @@ import pytest
 from support.command import Anvil
 
 from anvil.ledger.note import VerifierKey
+from anvil.ledger.store import Store
 from anvil.ledger.tlogproof import TlogProof
 
 STATUS = ("--status", "operator-observed-incomplete")
@@ -159,6 +160,29 @@ def test_keys_are_added_rotated_revoked_and_listed(ledger: Anvil) -> None:
     assert [k["key"] for k in keys if k["revoked"]] == [collector]
     assert ledger("checkpoint").out.count("\n— ") == 2, "both ledger keys sign for a while"
     assert ledger("verify").code == 0
+
+
+def test_key_list_only_reads_and_needs_no_private_key(
+    ledger: Anvil, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    held = ledger("key", "list", "--json").json
+    assert all(key["file"] for key in held["keys"])
+    monkeypatch.setenv("ANVIL_KEYS", str(tmp_path / "no-keys-here"))
+    monkeypatch.setenv("ANVIL_STATE", str(tmp_path / "another-machine"))
+    before = {p: p.read_bytes() for p in Path("anvil-ledger").rglob("*") if p.is_file()}
+    for path in [*Path("anvil-ledger").rglob("*"), Path("anvil-ledger")]:
+        path.chmod(0o555 if path.is_dir() else 0o444)
+    monkeypatch.setattr(Store, "open", lambda _path: pytest.fail("opened for writing"))
+    try:
+        listed = ledger("key", "list", "--json").json
+        text = ledger("key", "list")
+    finally:
+        for path in [Path("anvil-ledger"), *Path("anvil-ledger").rglob("*")]:
+            path.chmod(0o755 if path.is_dir() else 0o644)
+    assert text.out.count("(not held here)") == 4
+    assert [{**key, "file": None} for key in held["keys"]] == listed["keys"]
+    assert {p: p.read_bytes() for p in Path("anvil-ledger").rglob("*") if p.is_file()} == before
+    assert not (tmp_path / "another-machine").exists()
 
 
 def test_after_ledger_rotation_either_key_verifies(ledger: Anvil, tmp_path: Path) -> None:

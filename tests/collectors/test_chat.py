@@ -120,6 +120,19 @@ def test_a_malformed_event_between_good_ones(odd: str) -> None:
     assert len(found.message) < 300
 
 
+def test_a_stream_of_another_content_type_is_read() -> None:
+    found = read_chat_stream(exchange_of(Reply(b"".join(events(*GOOD)), content_type="text/plain")))
+    assert (found.visible, found.failure, found.warnings) == (FIVE, None, ())
+
+
+def test_a_stream_of_comments_only_is_truncated() -> None:
+    assert read_chat_stream(exchange_of(Reply.of_events([b": ping\n\n"]))).failure == "truncated_stream"
+
+
+def test_an_empty_usage_takes_nothing_back() -> None:
+    assert read_chat_stream(of_stream(*GOOD, {**usage(), "usage": {}})).usage == COUNTS
+
+
 def test_other_choices_are_not_read() -> None:
     other = {"index": 1, "delta": {"content": "other"}, "finish_reason": "length"}
     found = read_chat_stream(of_stream(ROLE, {**ROLE, "choices": [other]}, *GOOD[1:]))
@@ -243,6 +256,7 @@ def test_whole_calls_need_no_index_and_no_id_of_their_own() -> None:
         (b'{"object": "error", "message": "m"}', "error_in_stream"),
         (b'{"choices": [{"message": {"content": "x"}, "finish_reason": "stop"}]}', None),
         (b'{"choices": [{"message": {"content": "x"}, "finish_reason": "stop"}], "error": null}', None),
+        (b'{"choices": [{"message": {"content": "x"}, "finish_reason": "stop"}], "error": false}', None),
     ],
 )
 def test_whole_bodies(body: bytes, failure: FailureClass | None) -> None:
@@ -275,6 +289,12 @@ def test_a_refusal_is_noted() -> None:
 def test_counts(changed: dict[str, Any], expected: Usage, warnings: tuple[str, ...]) -> None:
     found = read_chat(of_json(Chat("four", usage={**USAGE, **changed}).whole({}, MODEL)))
     assert (found.usage, found.warnings) == (expected, warnings)
+
+
+def test_no_tokens_for_no_output_is_a_count() -> None:
+    told = Chat(usage={**USAGE, "completion_tokens": 0, "total_tokens": 11}).whole({}, MODEL)
+    found = read_chat(of_json(told))
+    assert (found.usage, found.warnings) == (Usage(11, 0, 11), ())
 
 
 def test_usage_that_is_no_object() -> None:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 import json
 import socket
+import threading
 import time
 from contextlib import ExitStack
 from typing import Any
 
 import pytest
-from support.asking import CHAT, SHORT, ask
+from support.asking import CHAT, PATIENT, SHORT, ask
 from support.endpoint import CASES, Chat, Pause, Reply, Request, Server, case, events
 
 from anvil.collectors.client import Client, Deadlines
@@ -73,7 +74,7 @@ def test_a_body_is_kept_as_it_came(name: str) -> None:
 @pytest.mark.parametrize("name", FAILED)
 def test_failure(name: str) -> None:
     failure, status, message = FAILED[name]
-    exchange = ask_case(name, stream=True, deadlines=SHORT)
+    exchange = ask_case(name, stream=True, deadlines=SHORT if failure == "timeout" else PATIENT)
     assert (exchange.failure, exchange.status) == (failure, status)
     assert message in exchange.message
     if status is not None:
@@ -118,7 +119,7 @@ def test_reads_say_how_much_had_come_and_when() -> None:
     assert exchange.reads[1][1] - exchange.reads[0][1] > 200_000_000
     # The server is in this process, so its clock is ours: nothing is early, nothing much late.
     assert exchange.started_ns <= request.at_ns
-    assert 0 <= exchange.reads[0][1] - written[1][0] < 100_000_000
+    assert 0 <= exchange.reads[0][1] - written[1][0] < 500_000_000
 
 
 def test_chunks_that_come_together_are_one_read() -> None:
@@ -126,17 +127,45 @@ def test_chunks_that_come_together_are_one_read() -> None:
         b"%x\r\n%s\r\n" % (len(event), event) for event in events(*[{"n": n} for n in range(10)])
     )
     head = b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n"
-    steps = [head, Pause(0.1), chunks, Pause(0.1), chunks + b"0\r\n\r\n"]
+    steps = [head, Pause(0.25), chunks, Pause(0.25), chunks + b"0\r\n\r\n"]
     with Server(every=lambda request: Reply(steps, raw=True)) as server:
         exchange = ask(server)[0]
     half = len(exchange.body) // 2
     assert [offset for offset, _ in exchange.reads] == [half, half * 2]
 
 
-def test_the_connection_is_made_before_the_clock_starts() -> None:
-    with Server() as server:
-        exchange = ask(server)[0]
-        assert 0 <= server.requests[0].at_ns - exchange.started_ns < 50_000_000
+def full_listener(stack: ExitStack) -> socket.socket:
+    """A socket whose queue of connections is full, so that the next one waits for an answer to its SYN."""
+    listener = stack.enter_context(socket.create_server(("127.0.0.1", 0), backlog=0))
+    with ExitStack() as waiting:
+        for _ in range(4):
+            one = waiting.enter_context(socket.socket())
+            one.setblocking(False)
+            one.connect_ex(listener.getsockname())
+        time.sleep(0.1)
+    # They went away, but their places in the queue are taken until somebody accepts.
+    return listener
+
+
+def test_the_time_to_connect_is_not_the_answers() -> None:
+    def accept(listener: socket.socket) -> None:
+        time.sleep(0.3)
+        while True:
+            connection, _ = listener.accept()
+            stack.enter_context(connection)
+            if connection.recv(1000):
+                connection.sendall(b"HTTP/1.1 204 No Content\r\n\r\n")
+                return
+
+    with ExitStack() as stack:
+        listener = full_listener(stack)
+        threading.Thread(target=accept, args=[listener], daemon=True).start()
+        started = time.monotonic_ns()
+        exchange = ask(f"http://127.0.0.1:{listener.getsockname()[1]}")[0]
+    assert exchange.failure is None
+    # The kernel asks again after a second.
+    assert exchange.started_ns - started > 900_000_000
+    assert exchange.latency_ns < 900_000_000
 
 
 def test_a_deadline_of_the_caller_comes_first() -> None:
@@ -151,13 +180,7 @@ def test_a_deadline_of_the_caller_comes_first() -> None:
 
 def test_a_connection_that_is_not_accepted_times_out() -> None:
     with ExitStack() as stack:
-        listener = stack.enter_context(socket.create_server(("127.0.0.1", 0), backlog=0))
-        waiting = [stack.enter_context(socket.socket()) for _ in range(4)]
-        for one in waiting:
-            one.setblocking(False)
-            one.connect_ex(listener.getsockname())
-        time.sleep(0.1)
-        url = f"http://127.0.0.1:{listener.getsockname()[1]}"
+        url = f"http://127.0.0.1:{full_listener(stack).getsockname()[1]}"
         exchange = ask(url, deadlines=Deadlines(connect_s=0.4))[0]
     assert exchange.failure == "timeout"
     assert exchange.message.startswith("a connection did not come within 0.4 s")
@@ -222,6 +245,20 @@ def test_twenty_side_by_side() -> None:
     assert said == [str(n) for n in range(20)]
 
 
+def test_a_connection_is_let_go_before_the_client_is() -> None:
+    async def run(server: Server) -> None:
+        async with Client(Endpoint(server.base_url, "m"), body_limit=10) as client:
+            assert (await client.exchange("POST", CHAT, {})).failure == "body_too_large"
+            for _ in range(100):
+                if server.open_connections == 0:
+                    return
+                await asyncio.sleep(0.02)
+        pytest.fail("the connection is still there")
+
+    with Server(every=case("drip_for_ever")) as server:
+        asyncio.run(run(server))
+
+
 def test_a_cancelled_request_is_cancelled_and_lets_go() -> None:
     async def run(url: str) -> None:
         async with Client(Endpoint(url, "m")) as client:
@@ -275,6 +312,12 @@ def test_no_cookie_is_kept() -> None:
         exchanges = ask(server, 2)
         assert "cookie" not in server.requests[1].headers
     assert exchanges[0].headers["set-cookie"] == "a=b; path=/"
+
+
+def test_a_header_that_comes_again_is_one_list() -> None:
+    head = b"HTTP/1.1 200 OK\r\nVia: a\r\ncontent-length: 0\r\nvia: b\r\n\r\n"
+    with Server(every=lambda request: Reply(head, raw=True)) as server:
+        assert ask(server)[0].headers == {"via": "a, b", "content-length": "0"}
 
 
 def test_no_proxy_is_taken_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:

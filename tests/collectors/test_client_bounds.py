@@ -14,6 +14,7 @@ from support.asking import SHORT, ask
 from support.endpoint import CASES, CLOSE, HANG, Reply, Server, case, events
 from support.mangle import mangled
 
+from anvil.collectors import client
 from anvil.collectors.completion import read_chat_stream
 from anvil.collectors.interface import Exchange
 
@@ -28,7 +29,7 @@ from anvil.collectors.completion import read_chat_stream
 from anvil.collectors.interface import Endpoint
 
 async def run():
-    async with Client(Endpoint(sys.argv[1], "m")) as client:
+    async with Client(Endpoint(sys.argv[1], "m"), body_limit=int(sys.argv[2])) as client:
         await client.exchange("GET", "/health")
         before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         exchange = await client.exchange("POST", "/v1/chat/completions", {}, stream=True)
@@ -40,16 +41,25 @@ asyncio.run(run())
 
 
 @pytest.mark.parametrize(
-    ("name", "size"), [("body_200_mb", 32 * MIB), ("million_events", 32 * MIB), ("gzip_bomb", None)]
+    ("name", "limit", "grown_mib"),
+    [("body_200_mb", 32, 120), ("million_events", 4, 30), ("gzip_bomb", 32, 120)],
 )
-def test_memory_stays_flat(name: str, size: int | None) -> None:
+def test_memory_stays_flat(name: str, limit: int, grown_mib: int) -> None:
     with Server(every=case(name)) as server:
-        argv = [sys.executable, "-c", MEASURED, server.base_url]
+        argv = [sys.executable, "-c", MEASURED, server.base_url, str(limit * MIB)]
         done = subprocess.run(argv, capture_output=True, text=True, timeout=60, check=True)
     failure, kept, grown_kib = done.stdout.split()
     assert failure == "body_too_large"
-    assert int(kept) == (len(CASES[name].body) if size is None else size)
-    assert int(grown_kib) < 120 * 1024
+    assert int(kept) == (len(CASES[name].body) if name == "gzip_bomb" else limit * MIB)
+    assert int(grown_kib) < grown_mib * 1024
+
+
+def test_reads_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(client, "READS_LIMIT", 3)
+    with Server(every=case("drip_for_ever")) as server:
+        exchange = ask(server)[0]
+    assert (exchange.failure, exchange.message) == ("body_too_large", "more than 3 reads")
+    assert len(exchange.reads) == 4
 
 
 # --- any bytes ------------------------------------------------------------------------------------------------------

@@ -158,3 +158,18 @@ def test_a_line_of_a_mib_in_small_pieces_takes_no_square_of_time() -> None:
     for _ in range(1 << 12):
         assert parser.feed(b"x" * 256) == []
     assert parser.pending
+
+
+@pytest.mark.parametrize(
+    ("rest", "pending"),
+    [
+        (b"", False),
+        (b": ping\n", False),
+        (b"data: b\n", True),
+        (b"event: x\r", True),
+        (b"da", True),
+        (b":", True),
+    ],
+)
+def test_what_follows_the_last_border_is_pending(rest: bytes, pending: bool) -> None:
+    assert in_pieces([b"data: a\n\n", rest])[1].pending is pending

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -20,7 +19,7 @@ TYPES = ["observation.noted/1", "check.completed/7", "stream.abandoned/1"]
 
 
 def placed(header: Header, **changes: Any) -> Header:
-    changed = replace(header, **changes)
+    changed = header._replace(**changes)
     return changed.with_raw(changed.encode())
 
 

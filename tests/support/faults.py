@@ -251,4 +251,25 @@ def disk(path: Path, kib: int) -> Iterator[Disk]:
     try:
         yield Disk(path)
     finally:
-        subprocess.run(["umount", str(path)], check=True)
+        subprocess.run(["umount", "--lazy", str(path)], check=True)  # a failed test may hold a file open
+
+
+# --- crashes at a chosen moment --------------------------------------------------------------------------
+
+
+def dying(call: str, number: int) -> tuple[str, ...]:
+    """The command line of a tracer that kills a process as it makes a system call for the `number`-th time.
+
+    The call itself is not made. A test that uses it `needs("strace")`.
+    """
+    # Not with --seccomp-bpf: from such a stop no signal is delivered.
+    injected = ("-e", f"trace={call}", "-e", f"inject={call}:signal=KILL:when={number}")
+    return ("strace", "-f", "-qq", "-o", os.devnull, *injected)
+
+
+def leave_wal(place: Path, acks: Path, count: int = 5, **more: str) -> list[str]:
+    """Append, be killed, and leave a pending write-ahead log; return what was acknowledged."""
+    worker = Worker.start(place, acks, "single", count, end="kill", **more)
+    worker.finish(code=-signal.SIGKILL)
+    assert (place / "ledger.db-wal").stat().st_size
+    return worker.acknowledged()

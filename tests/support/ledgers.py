@@ -23,7 +23,7 @@ from anvil.ledger.checks.finding import Code, Finding
 from anvil.ledger.creation import Created, create_ledger
 from anvil.ledger.drafts import Attachment, Draft
 from anvil.ledger.envelope import Envelope
-from anvil.ledger.events import Event, ObservationNoted, StreamClosed, StreamOpened
+from anvil.ledger.events import Event, InitialKey, LedgerCreated, ObservationNoted, StreamClosed, StreamOpened
 from anvil.ledger.header import Header, Subject, header_hash
 from anvil.ledger.merkle import leaf_hash
 from anvil.ledger.note import VerifierKey
@@ -301,3 +301,25 @@ def session(
 def header_in(entry: bytes) -> Header:
     """Return the header of an entry."""
     return Header.parse(Envelope.parse(entry).header)
+
+
+PRETENDERS: dict[Role, PrivateKey] = {
+    "root": ATTACKER,
+    "ledger": PrivateKey.from_seed(b"l" * 32),
+    "operator": PrivateKey.from_seed(b"o" * 32),
+}
+"""The keys of a ledger that only has the name of another."""
+
+
+def pretender(origin: str, claimed: PublicKey | None = None) -> list[bytes]:
+    """Return a log of the same name whose keys are all the attacker's; with `claimed` it says that it has that one too."""
+    keys = [InitialKey(role=role, public_key=key.public_key.raw.hex()) for role, key in PRETENDERS.items()]
+    signers: list[Signer] = list(PRETENDERS.values())
+    if claimed:
+        keys.append(InitialKey(role="ledger", public_key=claimed.raw.hex()))
+        signers.append(Pretends(claimed))
+    created = LedgerCreated(origin=origin, keys=tuple(keys), predecessor=None, software="0.1.0")
+    return [
+        forge(origin, created, *signers),
+        *session(origin, PRETENDERS["operator"], stream="20261130T072616Z-00000000000000cc"),
+    ]

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.ledgers import SIZE, Small, attack, grow, refused
+from support.ledgers import SIZE, Small, attack, grow, push, refused, said, session, sign_head
 
 from anvil.ledger.errors import RolledBack, SplitView
 from anvil.ledger.recording import Ledger
@@ -41,12 +41,10 @@ def test_nothing_is_appended_any_more(older: Small) -> None:
         Ledger.open(older.place.directory)
 
 
-def test_another_history_on_top_of_it_is_a_split_view(
-    older: Small, cli: CLI, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    with monkeypatch.context() as patch:
-        patch.setenv("ANVIL_STATE", str(tmp_path / "no-anchor"))
-        grow(older, "another future")
+def test_another_history_on_top_of_it_is_a_split_view(older: Small, cli: CLI) -> None:
+    with attack(older) as db:
+        push(db, *session(older.origin, older.key("operator"), said("another future")))
+        sign_head(db, older.origin, older.key("ledger"))
     finding = refused(older.verify(), "split-view", SIZE + 1, exit_code=4)
     assert finding.expected != finding.found
     assert cli(older.place.directory)[0] == 4

@@ -9,21 +9,15 @@ from typing import Any
 
 import pytest
 from support.ledgers import (
-    ATTACKER,
-    Pretends,
+    PRETENDERS,
     Small,
     attack,
-    forge,
+    pretender,
     refused,
     rewrite,
-    session,
     sign_head,
     small_ledger,
 )
-
-from anvil.ledger.events import InitialKey, LedgerCreated
-from anvil.ledger.public import Role
-from anvil.ledger.signing import PrivateKey, Signer
 
 CLI = Callable[..., tuple[int, dict[str, Any]]]
 
@@ -48,32 +42,15 @@ def test_a_strangers_whole_directory_is_not_known_here(
     assert cli(other.place.directory, "--key", small.vkey)[0] == 1
 
 
-def pretender(small: Small, *, claim: bool = False) -> list[bytes]:
-    """Return a log of the same name whose keys are all the attacker's; with `claim` also the ledger's key."""
-    keys: dict[Role, PrivateKey] = {
-        "root": ATTACKER,
-        "ledger": PrivateKey.from_seed(b"l" * 32),
-        "operator": PrivateKey.from_seed(b"o" * 32),
-    }
-    initial = [InitialKey(role=role, public_key=key.public_key.raw.hex()) for role, key in keys.items()]
-    signers: list[Signer] = list(keys.values())
-    if claim:
-        initial.append(InitialKey(role="ledger", public_key=small.vkey.public_key.raw.hex()))
-        signers.append(Pretends(small.vkey.public_key))
-    created = LedgerCreated(origin=small.origin, keys=tuple(initial), predecessor=None, software="0.1.0")
-    first = forge(small.origin, created, *signers)
-    return [first, *session(small.origin, keys["operator"], stream="20261130T072616Z-00000000000000cc")]
-
-
 def _install(small: Small, entries: list[bytes]) -> None:
     with attack(small) as db:
         rewrite(db, entries)
         db.execute("DELETE FROM openings")
-        sign_head(db, small.origin, PrivateKey.from_seed(b"l" * 32))
+        sign_head(db, small.origin, PRETENDERS["ledger"])
 
 
 def test_one_of_the_same_name(small: Small, cli: CLI) -> None:
-    _install(small, pretender(small))
+    _install(small, pretender(small.origin))
     report = small.verify()
     refused(report, "other-ledger", exit_code=4)
     refused(report, "rolled-back", 3, exit_code=4)
@@ -82,12 +59,12 @@ def test_one_of_the_same_name(small: Small, cli: CLI) -> None:
 
 
 def test_one_of_the_same_name_that_claims_our_key(small: Small) -> None:
-    _install(small, pretender(small, claim=True))
+    _install(small, pretender(small.origin, small.vkey.public_key))
     refused(small.verify(anchored=False), "tampered", 0)
 
 
 def test_events_about_keys_are_checked_even_when_signatures_are_left_out(small: Small) -> None:
-    _install(small, pretender(small, claim=True))
+    _install(small, pretender(small.origin, small.vkey.public_key))
     refused(small.verify(anchored=False, signatures=False), "tampered", 0)
 
 

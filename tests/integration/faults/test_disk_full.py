@@ -61,7 +61,7 @@ def test_appending_until_the_disk_is_full(tmp_path: Path, style: str, kib: int, 
 
 
 @pytest.mark.needs("mount")
-@pytest.mark.parametrize("leave", soaked(0, 16, soak=(4, 8, 24, 40, 64)))
+@pytest.mark.parametrize("leave", soaked(0, soak=(4, 8, 16, 24, 40, 64)))
 def test_a_command_that_appends(small: Disk, leave: int) -> None:
     place = faults.make(small.path / "ledger")
     faults.observe(place, "before").done()
@@ -179,6 +179,42 @@ def test_a_checkpoint_on_a_full_disk(small: Disk, leave: int) -> None:
     faults.anvil(place, "checkpoint").done()
     assert not faults.missing(place, worker.acknowledged())
     assert faults.anchored_size(place) == faults.require_sound(place).size
+
+
+@pytest.mark.needs("mount")
+@pytest.mark.parametrize("leave", soaked(24, soak=(0, 4, 8, 16, 32, 64, 100, 140)))
+def test_a_redaction_on_a_full_disk_is_finished_later(small: Disk, leave: int) -> None:
+    place = faults.make(small.path / "ledger")
+    with Ledger.open(place) as ledger:
+        draft = faults.secret(ledger, "PRIVATE words", b"PRIVATE bytes")
+        index = record(ledger, ledger.signer("operator"), [draft], purpose="run")[0].index
+    small.fill(leave * KIB)
+    arguments = ("redact", str(index), "--reason", "It was private.")
+    ran = faults.anvil(place, *arguments)
+    if ran.code:
+        ran.refused()
+    small.make_room()
+    faults.require_sound(place, "redacted")
+    faults.anvil(place, *arguments).done()
+    faults.require_sound(place, "redacted")
+    assert not [p for p in place.rglob("*") if p.is_file() and b"PRIVATE" in p.read_bytes()]
+
+
+@pytest.mark.needs("mount")
+@pytest.mark.parametrize("leave", soaked(200, soak=(0, 16, 64, 128, 256)))
+def test_a_restore_that_does_not_fit(place: Path, small: Disk, tmp_path: Path, leave: int) -> None:
+    events(place, 100)
+    with Ledger.open(place) as ledger:
+        draft = faults.secret(ledger, "words", b"bytes " * 60_000)
+        record(ledger, ledger.signer("operator"), [draft], purpose="run")
+    faults.anvil(place, "backup", tmp_path / "copy.db").done()
+    small.fill(leave * KIB)
+    arguments = ("restore", tmp_path / "copy.db", "--blobs", place / "blobs")
+    faults.anvil(small.path / "restored", *arguments).refused()
+    assert small.names() == []
+    small.make_room()
+    faults.anvil(small.path / "restored", *arguments).done()
+    faults.require_sound(small.path / "restored")
 
 
 def test_a_file_that_may_not_grow(place: Path, tmp_path: Path) -> None:

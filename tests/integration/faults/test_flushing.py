@@ -46,7 +46,8 @@ def test_a_flush_that_fails_while_appending(
     assert worker.process.returncode in (0, 1), said
     assert "Traceback" not in said, said
     failures = worker.failures() + ([said] if said else [])
-    assert failures, "no flush failed"
+    if not when.isdigit():  # a single one may hit the directory's flush, which SQLite ignores
+        assert failures, "no flush failed"
     assert all("Error: " in line for line in failures), failures
     assert not faults.missing(place, worker.acknowledged())
     faults.require_sound(place)

@@ -112,6 +112,45 @@ def test_an_interrupt_right_after_the_commit_does_not_break_the_stream(
     assert faults.require_sound(place).findings == []
 
 
+def test_an_interrupt_while_waiting_for_the_lock_lets_go_of_it(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ctrl-C while BEGIN waits is raised when BEGIN has returned: the transaction has begun by then."""
+    with Ledger.open(place) as ledger:
+        stream = Stream.start(ledger, ledger.signer("operator"), purpose="run")
+        execute = ledger.store._db.execute
+
+        def interrupted(sql: str, *values: Any) -> Any:
+            execute(sql, *values)
+            raise KeyboardInterrupt
+
+        with monkeypatch.context() as patch:
+            patch.setattr(ledger.store._db, "execute", interrupted)
+            with pytest.raises(KeyboardInterrupt):
+                stream.append([faults.said("interrupted")])
+        faults.observe(place, "another process gets the lock").done()
+        stream.close("interrupted")
+    assert faults.require_sound(place).size == 7
+
+
+def test_a_transaction_inside_another_is_refused_and_the_outer_one_stands(place: Path) -> None:
+    with Ledger.open(place) as ledger:
+        before = ledger.store.size()
+        store = ledger.store
+
+        def outer() -> None:
+            with store.transaction():
+                store.insert_checkpoint(1000, b"never kept")
+                for inner in (store.snapshot(), store.transaction()):
+                    with pytest.raises(LedgerError, match="under way"), inner:
+                        pass
+                raise ZeroDivisionError
+
+        with pytest.raises(ZeroDivisionError):
+            outer()
+        assert [at for at, _ in ledger.store.checkpoints()] == [before]
+
+
 # --- the timer ---------------------------------------------------------------------------------------
 
 

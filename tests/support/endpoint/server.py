@@ -67,6 +67,12 @@ class Server:
         """Where it answers, without a path."""
         return f"http://127.0.0.1:{self.port}"
 
+    @property
+    def open_connections(self) -> int:
+        """How many connections stand at the moment."""
+        with self._lock:
+            return len(self._open)
+
     def on(self, path: str, handler: Handler) -> None:
         """Answer a path, whatever the method, with a handler of its own."""
         self._routes[path] = handler

@@ -1,0 +1,136 @@
+"""Triggers, indexes, tables and views are dropped, altered, added or hidden."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from typing import Any
+
+import pytest
+from support.ledgers import Small, attack, refused
+
+from anvil.ledger.errors import StoreDamaged
+from anvil.ledger.recording import Ledger
+from anvil.ledger.schema import INDEXES, TRIGGERS
+
+CLI = Callable[..., tuple[int, dict[str, Any]]]
+
+
+def alter(small: Small, *statements: str) -> None:
+    """Run statements on the database as it is."""
+    with closing(sqlite3.connect(small.place.database, isolation_level=None)) as db:
+        for statement in statements:
+            db.execute(statement)
+        db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+
+def refused_by_both(small: Small, *words: str) -> None:
+    """Verification names the object, and nothing is appended."""
+    report = small.verify()
+    message = refused(report, "schema-altered").message
+    assert all(word in message for word in words), message
+    with pytest.raises(StoreDamaged):
+        Ledger.open(small.place.directory)
+
+
+@pytest.mark.parametrize("trigger", TRIGGERS)
+def test_a_trigger_is_dropped(small: Small, trigger: str) -> None:
+    alter(small, f"DROP TRIGGER {trigger}")
+    refused_by_both(small, trigger, "missing")
+
+
+def test_all_triggers_are_dropped(small: Small, cli: CLI) -> None:
+    with attack(small, restore_triggers=False):
+        pass
+    code, report = cli(small.place.directory)
+    assert code == 1
+    assert len(report["findings"]) == len(TRIGGERS)
+
+
+@pytest.mark.parametrize("trigger", TRIGGERS)
+def test_a_trigger_is_altered(small: Small, trigger: str) -> None:
+    other = TRIGGERS[trigger].replace("RAISE(ABORT, ", "RAISE(IGNORE) WHERE 0 AND 'x' IN (")
+    other = other if other != TRIGGERS[trigger] else TRIGGERS[trigger] + " "
+    alter(
+        small, f"DROP TRIGGER {trigger}", other.replace("RAISE(IGNORE) WHERE 0 AND 'x' IN (", "RAISE(FAIL, ")
+    )
+    refused_by_both(small, trigger, "altered")
+
+
+@pytest.mark.parametrize("index", INDEXES)
+def test_an_index_is_dropped(small: Small, index: str) -> None:
+    alter(small, f"DROP INDEX {index}")
+    refused_by_both(small, index, "missing")
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "CREATE VIEW extra AS SELECT * FROM entries",
+        "CREATE TABLE extra (x)",
+        "CREATE INDEX extra ON entries (stream)",
+        "CREATE TRIGGER extra AFTER INSERT ON openings BEGIN DELETE FROM openings; END",
+        "CREATE VIRTUAL TABLE extra USING fts5(x)",
+    ],
+)
+def test_something_is_added(small: Small, statement: str) -> None:
+    alter(small, statement)
+    refused_by_both(small, "extra")
+
+
+def test_a_column_is_added(small: Small) -> None:
+    alter(small, "ALTER TABLE openings ADD COLUMN extra TEXT")
+    refused_by_both(small, "openings", "altered")
+
+
+def test_a_table_becomes_a_view(small: Small) -> None:
+    alter(small, "ALTER TABLE nodes RENAME TO kept", "CREATE VIEW nodes AS SELECT * FROM kept")
+    refused_by_both(small)
+
+
+HIDDEN = "CREATE TRIGGER {name} AFTER INSERT ON entries BEGIN DELETE FROM openings; END"
+
+
+@pytest.mark.parametrize("name", ["sqlite_extra", "sqlite_stat1"])
+def test_a_trigger_hides_behind_a_name_of_sqlite(small: Small, name: str) -> None:
+    alter(
+        small,
+        "PRAGMA writable_schema = ON",
+        f"INSERT INTO sqlite_schema VALUES ('trigger', '{name}', 'entries', 0, '{HIDDEN.format(name=name)}')",
+    )
+    refused_by_both(small, name)
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_a_trigger_hides_behind_the_name_of_a_table(small: Small, first: bool) -> None:
+    # Tables and triggers do not share a namespace; whoever compares by name sees only one of them.
+    number = "(SELECT MIN(rowid) FROM sqlite_schema WHERE type = 'trigger') - 1" if first else "9999"
+    alter(
+        small,
+        "PRAGMA writable_schema = ON",
+        "UPDATE sqlite_schema SET rowid = rowid + 500 WHERE type = 'trigger' OR name = 'openings'",
+        "INSERT INTO sqlite_schema (rowid, type, name, tbl_name, rootpage, sql) VALUES "
+        f"({number}, 'trigger', 'openings', 'entries', 0, '{HIDDEN.format(name='openings')}')",
+    )
+    assert "openings" in refused(small.verify(), "schema-altered").message
+
+
+def test_a_second_trigger_of_one_name(small: Small, cli: CLI) -> None:
+    alter(
+        small,
+        "PRAGMA writable_schema = ON",
+        "INSERT INTO sqlite_schema SELECT type, name, tbl_name, rootpage, sql FROM sqlite_schema "
+        "WHERE name = 'entries_no_update'",
+    )
+    assert cli(small.place.directory)[0] in (1, 3)
+
+
+def test_another_application(small: Small, cli: CLI) -> None:
+    alter(small, "PRAGMA application_id = 7")
+    assert cli(small.place.directory)[0] == 3
+
+
+def test_another_schema_version(small: Small, cli: CLI) -> None:
+    alter(small, "PRAGMA user_version = 2")
+    assert cli(small.place.directory)[0] == 3

@@ -1,0 +1,90 @@
+"""What lies beside the log is altered: a sealed value, its salt, or the whole row."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from support.ledgers import PRIVATE, SEALED, Small, attack, refused
+
+from anvil.ledger.commitments import Opening
+from anvil.ledger.errors import LedgerError
+
+CLI = Callable[..., tuple[int, dict[str, Any]]]
+
+
+def commitment(small: Small, index: int = PRIVATE) -> str:
+    return small.header(index).sealed["text"]
+
+
+@pytest.mark.parametrize("column", ["value", "salt"])
+@pytest.mark.parametrize("content", [b"", b'"x"', b"\x00" * 32, b"\x00" * 33])
+def test_value_or_salt(small: Small, column: str, content: bytes) -> None:
+    with attack(small) as db:
+        db.execute(f"UPDATE openings SET {column} = ? WHERE commitment = ?", [content, commitment(small)])
+    finding = refused(small.verify(), "sealed-altered", PRIVATE)
+    assert finding.expected == commitment(small)
+
+
+def test_the_command_line_names_index_and_field(small: Small, cli: CLI) -> None:
+    with attack(small) as db:
+        db.execute("UPDATE openings SET value = x'2279' WHERE commitment = ?", [commitment(small, SEALED)])
+    code, report = cli(small.place.directory)
+    (finding,) = report["findings"]
+    assert (code, finding["code"], finding["index"]) == (1, "sealed-altered", SEALED)
+    assert "'text'" in finding["message"]
+    assert "private remark" not in str(report)
+
+
+def test_another_value_with_its_own_salt(small: Small) -> None:
+    other = Opening.of(b'"a kinder remark"')
+    with attack(small) as db:
+        db.execute(
+            "UPDATE openings SET salt = ?, value = ? WHERE commitment = ?",
+            [other.salt, other.value, commitment(small)],
+        )
+    refused(small.verify(), "sealed-altered", PRIVATE)
+
+
+def test_two_values_change_places(small: Small) -> None:
+    one, other = commitment(small, SEALED), commitment(small, PRIVATE)
+    with attack(small) as db:
+        for old, new in ((one, "x"), (other, one), ("x", other)):
+            db.execute("UPDATE openings SET commitment = ? WHERE commitment = ?", [new, old])
+    report = small.verify()
+    refused(report, "sealed-altered", SEALED)
+    refused(report, "sealed-altered", PRIVATE)
+
+
+def test_the_row_is_removed_without_a_redaction(small: Small) -> None:
+    with attack(small) as db:
+        db.execute("DELETE FROM openings WHERE commitment = ?", [commitment(small)])
+    refused(small.verify(), "sealed-missing", PRIVATE)
+
+
+def test_all_rows_are_removed(small: Small) -> None:
+    with attack(small) as db:
+        db.execute("DELETE FROM openings")
+    report = small.verify()
+    refused(report, "sealed-missing", SEALED)
+    refused(report, "sealed-missing", PRIVATE)
+    refused(report, "artifact-missing", SEALED)
+
+
+def test_the_row_moves_to_another_commitment(small: Small) -> None:
+    with attack(small) as db:
+        db.execute("UPDATE openings SET commitment = ? WHERE commitment = ?", ["0" * 64, commitment(small)])
+    report = small.verify()
+    refused(report, "sealed-missing", PRIVATE)
+    refused(report, "sealed-altered")
+
+
+def test_a_salt_of_the_wrong_length_is_no_traceback(small: Small) -> None:
+    with attack(small) as db:
+        db.execute("UPDATE openings SET salt = x''")
+    try:
+        report = small.verify()
+    except LedgerError:
+        return
+    refused(report, "sealed-altered", SEALED)

@@ -1,0 +1,108 @@
+"""A key signs after it was revoked: as the first signer, as a cosigner, or in a stream that was open."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from support.ledgers import (
+    OTHER_STREAM,
+    STREAM,
+    Small,
+    attack,
+    forge,
+    found,
+    header_in,
+    push,
+    refused,
+    said,
+    session,
+)
+
+from anvil.ledger.keychanges import add_key, find_key, revoke_key
+from anvil.ledger.recording import Ledger
+from anvil.ledger.signing import PrivateKey
+
+CLI = Callable[..., tuple[int, dict[str, Any]]]
+
+
+@pytest.fixture
+def revoked(small: Small) -> int:
+    """Revoke the operator's key; return the size of the log then."""
+    with Ledger.open(small.place.directory) as ledger:
+        revoke_key(ledger, find_key(ledger, "operator"), "compromised", 11)
+        size = ledger.store.size()
+    report = small.verify()
+    assert report.exit_code == 0
+    assert found(report, "disowned").message.startswith("3 events")
+    return size
+
+
+def test_a_new_stream(small: Small, revoked: int, cli: CLI) -> None:
+    with attack(small) as db:
+        push(db, *session(small.origin, small.key("operator"), said("late")))
+    report = small.verify()
+    for index in range(revoked, revoked + 3):
+        refused(report, "signed-after-revocation", index)
+    code, printed = cli(small.place.directory)
+    assert code == 1
+    assert {f["code"] for f in printed["findings"] if f["severity"] != "note"} == {"signed-after-revocation"}
+
+
+def test_a_stream_that_was_open(small: Small) -> None:
+    key = small.key("operator")
+    lost = session(small.origin, key, close=False)
+    with attack(small) as db:
+        start = push(db, *lost)
+    with Ledger.open(small.place.directory) as ledger:
+        revoke_key(ledger, find_key(ledger, "operator"), "compromised", None)
+    with attack(small) as db:
+        index = push(db, forge(small.origin, said("late"), key, after=header_in(lost[0])))
+    assert index > start
+    refused(small.verify(), "signed-after-revocation", index)
+
+
+def test_as_a_cosigner(small: Small, revoked: int) -> None:
+    # A signature that counts for nothing would still be shown beside one that does.
+    collector = small.key("collector")
+    with attack(small) as db:
+        push(db, *session(small.origin, collector, "run.noted/1", cosigners=[small.key("operator")]))
+    refused(small.verify(), "signed-after-revocation", revoked + 1)
+
+
+def test_as_a_cosigner_before_it_was_known(small: Small) -> None:
+    collector, new = small.key("collector"), PrivateKey.generate()
+    with attack(small) as db:
+        index = push(db, *session(small.origin, collector, "run.noted/1", cosigners=[new])) + 1
+    with Ledger.open(small.place.directory) as ledger:
+        add_key(ledger, "operator", new)
+    refused(small.verify(), "unknown-key", index)
+
+
+def test_a_backdated_event(small: Small, revoked: int) -> None:
+    # The time is the signer's own word; the place in the log is not.
+    key = small.key("operator")
+    entries = session(small.origin, key, stream="20200101T000000Z-00000000000000aa")
+    with attack(small) as db:
+        push(db, *entries)
+    refused(small.verify(), "signed-after-revocation", revoked)
+
+
+def test_what_was_signed_between_is_disowned_and_stays(small: Small, revoked: int) -> None:
+    assert small.verify().exit_code == 0
+
+
+def test_it_revokes_the_revocation(small: Small, revoked: int) -> None:
+    from anvil.ledger.events import KeyAdded
+
+    key = small.key("operator")
+    again = KeyAdded(role="operator", public_key=key.public_key.raw.hex())
+    with attack(small) as db:
+        index = push(
+            db, *session(small.origin, small.key("root"), again, cosigners=[key], stream=OTHER_STREAM)
+        )
+        push(db, *session(small.origin, key, said("back"), stream=STREAM))
+    report = small.verify()
+    refused(report, "not-permitted", index + 1)
+    refused(report, "signed-after-revocation", index + 4)
