@@ -26,13 +26,18 @@ class ReasoningLeak:
         """Judge what the checks before this one saw, a check at a time."""
         judgements, characters = [], 0
         for (serial, check), seen in ctx.under_test.history.by_check().items():
-            disabled = [answer for answer in seen if answer.thinking == "disabled"]
+            disabled = [answer for answer in seen if answer.thinking == "disabled" and _says_anything(answer)]
             if disabled:
                 characters += sum(answer.reasoning_chars for answer in disabled)
                 judgements.append(_judge(f"{serial}.{check}", disabled))
         if not judgements:
             return not_carried_out(ctx, self, "prerequisite_failed", "nothing ran with thinking disabled")
         return verdict(ctx, self, judgements, {"reasoning_chars": characters})
+
+
+def _says_anything(answer: Observed) -> bool:
+    """Say whether an answer can leak: one that failed without a sign of reasoning proves nothing."""
+    return answer.failure is None or bool(answer.reasoning_seen)
 
 
 def _judge(name: str, answers: Sequence[Observed]) -> Judgement:

@@ -135,7 +135,7 @@ def parsed(call: ToolCall) -> Any:
 def are_dropped(ctx: CheckContext[Any]) -> bool:
     """Say whether `tools-rendered` found that the chat template drops tools."""
     found = ctx.under_test.history.latest("tools-rendered")
-    return found is not None and found.failure == "tools_not_rendered"
+    return found is not None and any(r.failure == "tools_not_rendered" for r in found.requests)
 
 
 DROPPED = "the check tools-rendered found that the chat template does not render tools"

@@ -10,6 +10,7 @@ from anvil.collectors.checks.interface import CheckContext
 from anvil.collectors.checks.judging import Fault, Judgement, common_faults, refuses, unsupported, verdict
 from anvil.collectors.checks.parameters import Parameters
 from anvil.collectors.checks.toolquestions import CITIES, TOOLS, messages
+from anvil.collectors.interface import Answer
 from anvil.ledger.events.checks import CheckCompleted
 
 _ANY_END = frozenset({"stop", "length", "tool_calls"})
@@ -39,20 +40,19 @@ class ToolsRendered:
             Judgement(name, answer, tuple(common_faults(ctx, answer, finish=_ANY_END)), counts=False)
             for name, answer in (("without", bare), ("with", offered))
         ]
-        # Where one of the two failed, why it failed is also why nothing could be compared.
-        faults = tuple(fault for judgement in sent for fault in judgement.faults)
-        compared = (
-            Judgement("compared", faults=faults)
-            if faults
-            else _compared(bare.usage.prompt_tokens, offered.usage.prompt_tokens)
-        )
+        compared = _compared(bare, offered)
         return verdict(ctx, self, [*sent, compared])
 
 
-def _compared(bare: int | None, offered: int | None) -> Judgement:
-    if bare is None or offered is None:
+def _compared(bare: Answer, offered: Answer) -> Judgement:
+    failed = [answer for answer in (bare, offered) if answer.failure is not None]
+    if failed:  # why it failed is also why nothing could be compared
+        faults = [Fault(answer.failure, answer.message) for answer in failed if answer.failure is not None]
+        return Judgement("compared", faults=tuple(faults))
+    counts = bare.usage.prompt_tokens, offered.usage.prompt_tokens
+    if None in counts:
         return Judgement("compared", inconclusive="the endpoint reports no prompt tokens")
-    if bare == offered:
-        message = f"{bare} prompt tokens with tools and without"
+    if counts[0] == counts[1]:
+        message = f"{counts[0]} prompt tokens with tools and without"
         return Judgement("compared", faults=(Fault("tools_not_rendered", message),))
     return Judgement("compared")

@@ -132,6 +132,16 @@ def test_what_ran_with_thinking_enabled_is_not_judged() -> None:
     assert list(done.requests) == ["3.thinking-control"]
 
 
+def test_a_failed_request_proves_nothing_but_its_part_can_leak() -> None:
+    history = History()
+    check("structured-json", lambda payload: Reply(b"", 500), history=history)
+    assert check("reasoning-leak", history=history).verdict == ("incomplete", "prerequisite_failed")
+    steps = [b'data: {"choices": [{"index": 0, "delta": {"reasoning": "hm"}}]}\n\n']
+    cut = Reply.of_events(steps)
+    check("retrieval", lambda payload: cut, history=history, parameters={"target_tokens": 200})
+    assert check("reasoning-leak", history=history).verdict == ("failed", "reasoning_leaked")
+
+
 # --- finish ------------------------------------------------------------------------------------------
 
 

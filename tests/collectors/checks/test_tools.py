@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import threading
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -159,6 +160,13 @@ def test_a_template_that_drops_tools_is_no_failure_of_the_model() -> None:
             assert later.verdict == ("incomplete", "tools_not_rendered")
             assert (later.event.passed, later.event.expected) == (0, expected)
             assert not server.requests
+
+
+def test_tools_that_are_dropped_by_another_model_are_dropped_all_the_same() -> None:
+    history = History()
+    done = check("tools-rendered", lambda payload: replace(dropped(payload), model="other"), history=history)
+    assert done.verdict == ("failed", "identity_mismatch")
+    assert check("tools-batch", right, history=history).verdict == ("incomplete", "tools_not_rendered")
 
 
 def test_without_counts_nothing_follows() -> None:
