@@ -28,6 +28,7 @@ from anvil.collectors.checks import (
 )
 from anvil.collectors.checks.control import ThinkingControl
 from anvil.collectors.checks.interface import Launched as LaunchedForChecks
+from anvil.collectors.cleaning import clean_event
 from anvil.collectors.client import Client, Deadlines
 from anvil.collectors.health import Health, observe_health
 from anvil.collectors.identity import Launched, identify
@@ -104,6 +105,7 @@ class AttemptRun:
             self.narrator.say(
                 f"{attempt.key}: {'the engine ended by itself' if exited else _standing(health)}"
             )
+            window = _window(self.planned)
             under_test = UnderTest(
                 recorder=self.recorder,
                 client=client,
@@ -111,7 +113,8 @@ class AttemptRun:
                 thinking=ThinkingControl(attempt.thinking),
                 seed=_seed(self.planned),
                 cap_field=health.cap_field,
-                launched=LaunchedForChecks(attempt.version, None),
+                window_tokens=window,
+                launched=LaunchedForChecks(attempt.version, window),
             )
             if health.is_ready:
                 await self._identify(client, running, health)
@@ -149,24 +152,23 @@ class AttemptRun:
 
     async def _check(self, under_test: UnderTest, running: Running, health: Health) -> None:
         for chosen in self.selected:
-            ctx = context(under_test, chosen.id, chosen.parameters)
+            ctx = context(under_test, chosen.id, chosen.parameters, selected_as=chosen.name)
             check = CHECKS[chosen.id]
             failure = await self._obstacle(running, health)
             if failure is not None:
                 event = not_carried_out(ctx, check, failure[0], failure[1])
             else:
                 self.narrator.begin(f"{self.planned.attempt.key}: {chosen.name}")
-                event = await self._carry_out(check, ctx, chosen.name)
-            named = event.model_copy(update={"selected_as": chosen.name})
-            self._append(named, tuple(ctx.attachments))
-            self.narrator.judged(chosen.name, named)
+                event = await self._carry_out(check, ctx)
+            self._append(event, tuple(ctx.attachments))
+            self.narrator.judged(chosen.name, event)
 
-    async def _carry_out(self, check: Check[Any], ctx: CheckContext[Any], name: str) -> CheckCompleted:
+    async def _carry_out(self, check: Check[Any], ctx: CheckContext[Any]) -> CheckCompleted:
         try:
             return await carry_out(check, ctx)
         except asyncio.CancelledError:  # what had come back already is named before the run ends
             event = not_carried_out(ctx, check, None, "the run was interrupted")
-            self._append(event.model_copy(update={"selected_as": name}), tuple(ctx.attachments))
+            self._append(event, tuple(ctx.attachments))
             raise
 
     async def _obstacle(self, running: Running, health: Health) -> tuple[FailureClass, str] | None:
@@ -178,6 +180,8 @@ class AttemptRun:
         return None
 
     def _append(self, event: Event, attachments: Sequence[Attachment]) -> None:
+        """Append an event; words in it that came from the endpoint may repeat a secret, and are cleaned."""
+        event = clean_event(event, self.planned.secrets)
         self.recorder.append(event, subject=self.planned.subject, attachments=attachments)
 
     def _attach(self, name: str, media_type: str, content: bytes) -> Attachment:
@@ -209,6 +213,12 @@ def _standing(health: Health) -> str:
         return f"ready after {event.ready_after_ns / _SECOND:.1f} s"
     status = "" if event.http_status is None else f" with status {event.http_status}"
     return f"no token within the deadline; health {event.health}{status}"
+
+
+def _window(planned: Planned) -> int | None:
+    """Return how many tokens prompt and answer may have together, where the recipe says so."""
+    context_tokens = planned.attempt.settings.get("context_tokens")
+    return context_tokens if isinstance(context_tokens, int) and context_tokens > 1 else None
 
 
 def _seed(planned: Planned) -> int:
