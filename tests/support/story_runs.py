@@ -1,0 +1,362 @@
+"""The part of the story that a run and a person's conclusions tell: one event of each of these types.
+
+What is told is made up, and fits together: a recipe with one attempt whose engine answered, passed one check
+of two, and then ended by itself.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING
+
+from anvil.ledger import canonical
+from anvil.ledger.commitments import Opening
+from anvil.ledger.events import (
+    AnyEvent,
+    CaveatNoted,
+    CheckCompleted,
+    DecisionRecorded,
+    EngineExited,
+    EngineIdentified,
+    EngineReported,
+    GapNoted,
+    HealthObserved,
+    HostObserved,
+    LaunchStarted,
+    LaunchStopped,
+    LoadMeasured,
+    LogRetained,
+    RecipeDeclared,
+    RestorationChecked,
+    StreamClosed,
+    StreamOpened,
+    SuiteCompleted,
+    WaiverGranted,
+    WeightsInspected,
+)
+from anvil.ledger.events.checks import GeneratedPrompt, Parameter, RequestOutcome, SuiteItem
+from anvil.ledger.events.engines import IdentityClaim, ReportedFigure
+from anvil.ledger.events.recipes import DeclaredAttempt, DeclaredCandidate, Setting
+from anvil.ledger.events.surroundings import Gpu, WeightFinding
+from anvil.ledger.header import ArtifactEntry, Subject
+from anvil.ledger.signing import PrivateKey
+
+if TYPE_CHECKING:
+    from support.story import Story, Told
+
+RUN_STREAM, DECISION_STREAM = "20261130T072613Z-0000000000000003", "20261130T072614Z-0000000000000004"
+CAMPAIGN = Subject(campaign="qwen38-27b")
+ATTEMPT = Subject(campaign="qwen38-27b", candidate="official_fp8", attempt="a1")
+IMAGE = "docker.io/vllm/vllm-openai@sha256:" + "c2" * 32
+IMAGE_ID = "sha256:" + "d3" * 32
+REVISION = "0123456789abcdef0123456789abcdef01234567"
+
+
+def tell_runs(teller: Story, collector: PrivateKey, operator: PrivateKey) -> None:
+    """Tell the run, signed by `collector`, and what a person made of it, signed by `operator`."""
+    results = _tell_run(teller, collector)
+    _tell_conclusions(teller, operator, tuple(told.leaf for told in results))
+
+
+def openings_of(event: AnyEvent) -> dict[str, Opening]:
+    """Return the openings of an event's sealed values, under salts that are made from its type."""
+    values = {name: getattr(event, name) for name in event.sealed_fields}
+    return {
+        name: Opening(hashlib.sha256(f"{event.type} {name}".encode()).digest(), canonical.encode(value))
+        for name, value in values.items()
+        if value is not None
+    }
+
+
+def private(name: str, media_type: str) -> tuple[ArtifactEntry, Opening]:
+    """Return a private artifact and what opens it."""
+    digest = "sha256:" + hashlib.sha256(name.encode()).hexdigest()
+    salt = hashlib.sha256(f"salt of {name}".encode()).digest()
+    opening = Opening(salt, canonical.encode({"digest": digest, "size": 4096}))
+    return ArtifactEntry(name, media_type, commitment=opening.commitment()), opening
+
+
+def _tell_run(teller: Story, collector: PrivateKey) -> list[Told]:
+    def tell(event: AnyEvent, subject: Subject = ATTEMPT, **artifacts: str) -> Told:
+        named = {name.replace("__", "."): private(name, kind) for name, kind in artifacts.items()}
+        entries = tuple(
+            ArtifactEntry(name, entry.media_type, commitment=entry.commitment)
+            for name, (entry, _) in named.items()
+        )
+        opened = {f"artifact:{name}": opening for name, (_, opening) in named.items()}
+        return teller.tell(
+            RUN_STREAM,
+            event,
+            collector,
+            subject=subject,
+            artifacts=entries,
+            openings={**openings_of(event), **opened},
+        )
+
+    tell(StreamOpened(purpose="run", synthetic=True, software="0.1.0.dev0"), CAMPAIGN)
+    tell(_recipe(), CAMPAIGN, recipe="application/toml")
+    tell(_host(), CAMPAIGN)
+    tell(_weights(), CAMPAIGN, inventory="application/json")
+    tell(_launch(), inspect="application/json")
+    tell(_health(), ready_response="application/json")
+    tell(_identity(), models="application/json")
+    tell(_report())
+    told = tell(_check(), r1__request="application/json", r1__response="application/json")
+    suite = tell(_suite())
+    load = tell(_load())
+    tell(
+        EngineExited(
+            exit_code=None,
+            signal=9,
+            oom_killed=True,
+            before_ready=False,
+            last_lines=["torch.OutOfMemoryError: “CUDA out of memory” 😀"],
+        )
+    )
+    tell(
+        LogRetained(
+            seen_bytes=9_000_000, kept_bytes=4_194_304, head_bytes=1_048_576, is_whole=False, lines=71_204
+        ),
+        log="text/plain",
+    )
+    tell(
+        LaunchStopped(
+            how="exited_before", exit_code=None, oom_killed=True, is_removed=True, is_recovered=False
+        )
+    )
+    tell(
+        RestorationChecked(gate="router", kind="http", outcome="passed", value=200, detail="200 as before"),
+        CAMPAIGN,
+    )
+    tell(StreamClosed(outcome="completed", reason=None), CAMPAIGN)
+    return [told, suite, load]
+
+
+def _tell_conclusions(teller: Story, operator: PrivateKey, results: tuple[str, ...]) -> None:
+    def tell(event: AnyEvent) -> Told:
+        return teller.tell(DECISION_STREAM, event, operator, subject=CAMPAIGN)
+
+    tell(StreamOpened(purpose="decision", synthetic=True, software="0.1.0.dev0"))
+    tell(CaveatNoted(text="The host was shared while the load ran.", about=results[2:]))
+    tell(GapNoted(text="No prompt was longer than 100,000 tokens."))
+    tell(
+        WaiverGranted(
+            gate="tools-streaming",
+            granted_by="on-call",
+            reason="No client of ours streams tool calls.",
+            expires="2027-01-31T00:00:00.000000Z",
+            about=results[:1],
+        )
+    )
+    tell(
+        DecisionRecorded(
+            verdicts=("challenger", "no-promotion"),
+            sentence="It stays a challenger until its memory holds.",
+            rests_on=results,
+            supersedes=None,
+        )
+    )
+    tell(StreamClosed(outcome="completed", reason=None))
+
+
+# --- the events, each with something in every field ------------------------------------------------------
+
+
+def _recipe() -> RecipeDeclared:
+    return RecipeDeclared(
+        recipe="qwen38-27b-vllm-262k",
+        digest="sha256:" + "e4" * 32,
+        candidates=(
+            DeclaredCandidate(
+                key="official_fp8", model="Qwen/Qwen3.8-27B-FP8", revision=REVISION, quantization="fp8"
+            ),
+        ),
+        attempts=(
+            DeclaredAttempt(
+                key="a1",
+                candidate="official_fp8",
+                placement="gpu0",
+                launcher="docker",
+                engine="vllm",
+                image=IMAGE,
+                image_id=None,
+                settings=(
+                    Setting(name="context_tokens", value=262_144),
+                    Setting(name="kv_cache_dtype", value="fp8_e4m3"),
+                    Setting(name="gpu_memory_utilization", value="0.92"),
+                    Setting(name="prefix_cache", value=True),
+                ),
+                checks=("tools-batch", "finish"),
+            ),
+        ),
+        deadline_ready_ns=1_800_000_000_000,
+        argv=[["a1", "--model", "/models/qwen", "--api-key", "[withheld]"]],
+    )
+
+
+def _host() -> HostObserved:
+    return HostObserved(
+        moment="before",
+        cpu_product=None,
+        cpu_cores=64,
+        memory_bytes=540_000_000_000,
+        kernel="6.8.0",
+        driver="580.65.06",
+        cuda="13.0",
+        container_engine="28.3.1",
+        is_wsl=False,
+        gpus=(
+            Gpu(
+                position=0,
+                product="NVIDIA H200",
+                memory_bytes=150_754_820_096,
+                pcie_generation=5,
+                pcie_width=16,
+                power_limit_milliwatts=700_000,
+                used_memory_bytes=0,
+                processes=0,
+            ),
+        ),
+        absent=("cpu-product-not-listed",),
+        names=[["host", "zürich-7"], ["gpu-0", "GPU-00000000-0000-0000-0000-000000000000"]],
+    )
+
+
+def _weights() -> WeightsInspected:
+    return WeightsInspected(
+        model="Qwen/Qwen3.8-27B-FP8",
+        revision=REVISION,
+        files=19,
+        bytes=29_000_000_000,
+        tensor_files=1,
+        tensors=1200,
+        tensor_digests=("sha256:" + "f5" * 32,),
+        matched_identities=1,
+        findings=(WeightFinding(kind="remote-code", count=1),),
+        reused_from_earlier=False,
+        paths=["/srv/models/qwen"],
+    )
+
+
+def _launch() -> LaunchStarted:
+    return LaunchStarted(
+        launcher="docker",
+        placement="gpu0",
+        image=IMAGE,
+        image_id=IMAGE_ID,
+        gpus=1,
+        withheld_env=1,
+        withheld_argv=1,
+        has_launch_evidence=True,
+        argv=["--model", "/models/qwen", "--api-key", "[withheld]"],
+        env=[["HF_TOKEN", "[withheld]"], ["VLLM_USE_V1", "1"]],
+        identity="3f" * 32,
+    )
+
+
+def _health() -> HealthObserved:
+    return HealthObserved(
+        health="reached",
+        http_status=200,
+        is_ready=True,
+        ready_after_ns=214_000_000_000,
+        cap_field="max_completion_tokens",
+        detail=None,
+    )
+
+
+def _identity() -> EngineIdentified:
+    return EngineIdentified(
+        engine="vllm",
+        claims=(
+            IdentityClaim(source="version_endpoint", what="engine_version", value="0.12.0"),
+            IdentityClaim(source="models_endpoint", what="served_name", value=None),
+        ),
+        disagreements=("engine_version",),
+        served_name_matches=True,
+        accepts_any_model=False,
+        sealed_claims=[["models_endpoint.served_name", "/models/qwen"]],
+    )
+
+
+def _report() -> EngineReported:
+    return EngineReported(
+        reader="vllm",
+        reader_version=1,
+        figures=(
+            ReportedFigure(name="kv_capacity_tokens", number=1_104_304, word=None, source="log", line=88),
+            ReportedFigure(name="weight_memory_gib", number="28.47", word=None, source="log", line=61),
+            ReportedFigure(name="kv_cache_dtype", number=None, word="fp8_e4m3", source="metrics", line=None),
+        ),
+        lines=[["88", "GPU KV cache size: 1,104,304 tokens"]],
+    )
+
+
+def _request(name: str, passed: bool) -> RequestOutcome:
+    return RequestOutcome(
+        name=name,
+        outcome="passed" if passed else "failed",
+        failure=None if passed else "wrong_arguments",
+        http_status=200,
+        prompt_tokens=412,
+        completion_tokens=31,
+        reasoning_tokens=None,
+        cached_tokens=0,
+        finish_reason="tool_calls",
+        reasoning_seen=() if passed else ("reasoning_content",),
+        warnings=("done_missing",),
+        latency_ns=812_000_000,
+        lenient_passed=None if passed else True,
+    )
+
+
+def _check() -> CheckCompleted:
+    return CheckCompleted(
+        check="tools-batch",
+        selected_as="tools-two",
+        version=1,
+        outcome="failed",
+        failure="wrong_arguments",
+        expected=2,
+        passed=1,
+        requests=(_request("r1", passed=True), _request("r2", passed=False)),
+        parameters=(Parameter(name="requests", value=2), Parameter(name="thinking", value="disabled")),
+        findings=(Parameter(name="filler_words", value=0),),
+        visible_budget_tokens=256,
+        reasoning_budget_tokens=0,
+        prompts=(GeneratedPrompt(generator="filler", version=1, seed=7, digest="sha256:" + "a6" * 32),),
+        messages=[["r2", "city 'Zurich' instead of 'Zürich'"]],
+    )
+
+
+def _suite() -> SuiteCompleted:
+    return SuiteCompleted(
+        suite="session",
+        version=1,
+        digest=None,
+        purpose="diagnostic",
+        required_rate="1.0",
+        items=(SuiteItem(item="recall", passed=3, repetitions=3),),
+        requests=(_request("recall.1", passed=True),),
+        messages=None,
+    )
+
+
+def _load() -> LoadMeasured:
+    return LoadMeasured(
+        protocol="steady",
+        version=1,
+        parser_version=1,
+        cell="in-4096-out-256-c5",
+        run=1,
+        outcome="completed",
+        expected=20,
+        completed=19,
+        failed=1,
+        concurrency=5,
+        cache_state="cold",
+        resolution_ns=41_000,
+        parameters=(Parameter(name="input_tokens", value=4096),),
+        findings=("rate-below-mean",),
+        messages=[["r7", "connection reset"]],
+    )
