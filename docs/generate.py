@@ -3,25 +3,23 @@
 1. ``docs/events.md`` comes from the event classes: their docstrings, the docstrings of their fields, the
    public types and the roles.
 2. ``docs/cli.md`` comes from the commands' own help, 80 columns wide, and from the exit codes.
-3. In ``docs/format.md`` only what stands between ``<!-- begin generated: NAME -->`` and
-   ``<!-- end generated: NAME -->`` is written; the rest is by hand.
+3. In ``docs/format.md``, ``docs/recipes.md`` and ``docs/checks.md`` only what stands between
+   ``<!-- begin generated: NAME -->`` and ``<!-- end generated: NAME -->`` is written; the rest is by hand.
 
 Nothing here reads a clock, a terminal or the environment: the same code gives the same bytes.
 """
 
 from __future__ import annotations
 
-import ast
 import base64
-import inspect
-import re
 import sys
-import textwrap
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Literal, get_args, get_origin
 
 import click
+from generate_events import BY_HAND, anchor, events_page
+from generate_recipes import check_blocks, recipe_blocks
 from pydantic import StringConstraints
 
 from anvil.ledger import public, schema
@@ -30,7 +28,7 @@ from anvil.ledger.checks.finding import MEANINGS, Finding
 from anvil.ledger.cli import COMMANDS, anvil
 from anvil.ledger.commitments import commitment
 from anvil.ledger.envelope import PAYLOAD_TYPE, Envelope, pae
-from anvil.ledger.events import CATALOGUE, Facts, InitialKey, Predecessor, TreeState
+from anvil.ledger.events import CATALOGUE
 from anvil.ledger.header import Header, header_hash
 from anvil.ledger.merkle import CompactRange, leaf_hash
 from anvil.ledger.note import VerifierKey
@@ -40,9 +38,6 @@ DOCS = Path(__file__).parent
 ERA = DOCS.parent / "tests" / "eras" / "0.1"
 EXAMPLE = 7
 WIDTH = 80
-
-GROUPS: tuple[type[Facts], ...] = (InitialKey, TreeState, Predecessor)
-"""Groups of fields that stand inside events."""
 
 VERDICT_EXITS = {"fatal": 4, "failure": 1, "unanchored": 3, "note": 0}
 
@@ -57,101 +52,6 @@ EXIT_CODES: Mapping[int, str] = {
 }
 """What the command line exits with."""
 
-_BY_HAND = "<!-- Written by docs/generate.py; `make docs` writes it again. -->"
-
-
-# --- docs/events.md -----------------------------------------------------------------------------
-
-
-def events_page() -> str:
-    """Return the page of every event type."""
-    parts = [
-        "# Events",
-        _BY_HAND,
-        (
-            "Every type of event that this version of anvil writes, from the classes in `ledger/events/`. What an "
-            "event is and how it is signed is in [format.md](format.md); here is what each one says."
-        ),
-        (
-            "A field stands in the clear, in `facts`, unless it is marked *sealed*: then the header holds only a "
-            "commitment to it. A clear field is always present; what is absent is `null`. The name of a type such "
-            "as `Label` is a small language of its own, defined in "
-            "[format.md, section 13](format.md#13-public-types)."
-        ),
-        "\n".join(f"- [`{name}`](#{_anchor(name)}): {_first_line(cls)}" for name, cls in CATALOGUE.items()),
-    ]
-    for name, cls in CATALOGUE.items():
-        signed = ", ".join(role for role in get_args(Role) if role in cls.signed_by)
-        parts += [f"## {name}", _prose(cls), f"Signed by: {signed}.", _fields(cls)]
-    parts += ["## Groups of fields", "These stand inside the events above."]
-    for group in GROUPS:
-        parts += [f"### {group.__name__}", _prose(group), _fields(group)]
-    return "\n\n".join(parts) + "\n"
-
-
-def _fields(cls: type[Facts]) -> str:
-    rows = ["| field | type | meaning |", "|---|---|---|"]
-    for name, annotation, text in _documented(cls):
-        rows.append(f"| `{name}` | {_type(annotation)} | {text} |")
-    return "\n".join(rows) if len(rows) > 2 else "It has no fields."
-
-
-def _documented(cls: type) -> Iterator[tuple[str, ast.expr, str]]:
-    """Yield name, annotation and docstring of each field that `cls` itself declares.
-
-    Raises:
-        ValueError: a field has no docstring.
-    """
-    (tree,) = ast.parse(textwrap.dedent(inspect.getsource(cls))).body
-    if not isinstance(tree, ast.ClassDef):
-        raise ValueError(f"{cls} is no class")
-    for node, after in zip(tree.body, [*tree.body[1:], None], strict=True):
-        if not isinstance(node, ast.AnnAssign) or not isinstance(node.target, ast.Name):
-            continue
-        name = node.target.id
-        if name == "type" or "ClassVar" in ast.unparse(node.annotation):
-            continue
-        if not isinstance(after, ast.Expr) or not isinstance(after.value, ast.Constant):
-            raise ValueError(f"{cls.__name__}.{name} has no docstring")
-        yield name, node.annotation, " ".join(str(after.value.value).split())
-
-
-def _type(node: ast.expr) -> str:
-    """Return an annotation in words."""
-    if isinstance(node, ast.BinOp):
-        return f"{_type(node.left)} or {_type(node.right)}"
-    if isinstance(node, ast.Constant):
-        return "null" if node.value is None else f"`{node.value}`"
-    if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name):
-        inner = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
-        match node.value.id:
-            case "Annotated":
-                return _type(inner[0])
-            case "Sealed":
-                return f"*sealed* {_type(inner[0])}"
-            case "tuple":
-                return f"list of {_type(inner[0])}"
-            case "Literal":
-                return " or ".join(_type(item) for item in inner)
-    words = {"str": "text", "bool": "true or false", "int": "integer"}
-    text = ast.unparse(node)
-    if text in {group.__name__ for group in GROUPS}:
-        return f"[{text}](#{text.lower()})"
-    return words.get(text, f"`{text}`")
-
-
-def _prose(cls: type) -> str:
-    return inspect.cleandoc(cls.__doc__ or "")
-
-
-def _first_line(cls: type) -> str:
-    return _prose(cls).partition("\n")[0]
-
-
-def _anchor(heading: str) -> str:
-    return re.sub(r"[^a-z0-9 _-]", "", heading.lower()).replace(" ", "-")
-
-
 # --- docs/cli.md --------------------------------------------------------------------------------
 
 
@@ -160,7 +60,7 @@ def cli_page() -> str:
     root = click.Context(anvil, info_name="anvil", terminal_width=WIDTH, help_option_names=["-h", "--help"])
     parts = [
         "# The command line",
-        _BY_HAND,
+        BY_HAND,
         (
             "Answers go to stdout, narration and errors to stderr. Every command that answers can do so as JSON with "
             "`--json`; the object's `schema` names its shape and version. Nothing asks questions."
@@ -220,6 +120,7 @@ def _environment() -> str:
             "| `ANVIL_JSON` | `1` prints JSON from every command that can, as `--json`; `ANVIL_LOG_JSON=0` excepts one |",
             "| `ANVIL_KEYS` | where private keys lie (default: `anvil/keys` in the user's configuration directory) |",
             "| `ANVIL_STATE` | where head anchors lie (default: `anvil` in the user's state directory) |",
+            "| `ANVIL_CACHE` | where fetched model files lie (default: `anvil` in the user's cache directory) |",
             "| `ANVIL_PASSPHRASE` | the passphrase of encrypted private keys |",
             "| `SSH_AUTH_SOCK` | the ssh-agent that holds keys added with `--agent` |",
         ]
@@ -240,18 +141,19 @@ def blocks() -> dict[str, str]:
     }
 
 
-def fill(page: str) -> str:
-    """Return `page` with every generated block written anew.
+def fill(path: Path, written: Mapping[str, str]) -> str:
+    """Return the page at `path` with every generated block written anew.
 
     Raises:
         ValueError: a block is missing.
     """
-    for name, content in blocks().items():
+    page = path.read_text(encoding="utf-8")
+    for name, content in written.items():
         begin, end = f"<!-- begin generated: {name} -->", f"<!-- end generated: {name} -->"
         before, found, rest = page.partition(begin)
         _, closed, after = rest.partition(end)
         if not found or not closed:
-            raise ValueError(f"docs/format.md has no block {name!r}")
+            raise ValueError(f"docs/{path.name} has no block {name!r}")
         page = f"{before}{begin}\n\n{content}\n\n{end}{after}"
     return page
 
@@ -261,7 +163,7 @@ def _roles() -> str:
     rows = ["| type | " + " | ".join(roles) + " |", "|---" * (len(roles) + 1) + "|"]
     for name, cls in CATALOGUE.items():
         marks = " | ".join("yes" if role in cls.signed_by else "" for role in roles)
-        rows.append(f"| [`{name}`](events.md#{_anchor(name)}) | {marks} |")
+        rows.append(f"| [`{name}`](events.md#{anchor(name)}) | {marks} |")
     return "\n".join(rows)
 
 
@@ -360,11 +262,11 @@ def _event(entry: bytes) -> str:
 
 def pages() -> dict[Path, str]:
     """Return every generated page as it should be."""
-    form = DOCS / "format.md"
+    filled = {"format.md": blocks(), "recipes.md": recipe_blocks(), "checks.md": check_blocks()}
     return {
         DOCS / "events.md": events_page(),
         DOCS / "cli.md": cli_page(),
-        form: fill(form.read_text(encoding="utf-8")),
+        **{DOCS / name: fill(DOCS / name, written) for name, written in filled.items()},
     }
 
 

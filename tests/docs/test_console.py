@@ -1,4 +1,4 @@
-"""What README.md and docs/quickstart.md show on a console is what the commands print.
+"""What README.md, docs/quickstart.md and docs/recipes.md show on a console is what the commands print.
 
 A block ```` ```console ```` holds commands after ``$`` and their output, stdout and stderr together. All
 blocks of a page are run in order in one new folder; then every line is compared, with what differs from run to
@@ -20,7 +20,7 @@ import pytest
 from support import tools
 
 ROOT = Path(__file__).parents[2]
-PAGES = ("README.md", "docs/quickstart.md")
+PAGES = ("README.md", "docs/quickstart.md", "docs/recipes.md")
 HOME = "/home/you"
 
 _BLOCK = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
