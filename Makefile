@@ -1,9 +1,9 @@
 # Two commands set up a fresh machine that has python3 (3.11 or newer), make and git:
 #
-#   make quickstart   makes .venv, installs, creates a ledger, appends to it and verifies it
+#   make quickstart   makes .venv, installs, creates a ledger, runs a small model into it and verifies it
 #   make test         everything that a change must pass
 #
-# The others: lint types borders docs docs-check wheel-test bench soak peers lock clean
+# The others: engine lint types borders docs docs-check wheel-test bench soak peers lock clean
 
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
@@ -14,8 +14,12 @@ PYTHON ?= python3
 JOBS ?= 2
 BIN := .venv/bin
 READY := .venv/.ready
+ENGINE := .venv/.engine
 
-.PHONY: quickstart test lint types borders docs docs-check wheel-test unit bench soak peers lock clean
+# The lines of constraints.txt that only the extra `quickstart` needs, as an address for sed.
+EXTRA := /^xllamacpp==/,/[^\\]$$/
+
+.PHONY: quickstart engine test lint types borders docs docs-check wheel-test unit bench soak peers lock clean
 .DEFAULT_GOAL := test
 
 # --- the environment: exact versions by digest, then this checkout ------------------------------
@@ -24,11 +28,19 @@ $(READY): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit("anvil needs Python 3.11 or newer: make PYTHON=python3.11") if sys.version_info < (3, 11) else None'
 	@echo "making .venv"
 	@[ -x $(BIN)/python ] || $(PYTHON) -m venv .venv
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r constraints.txt
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r <(sed '$(EXTRA)d' constraints.txt)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
 	@touch $@
 
-quickstart: $(READY)
+# llama.cpp's server, which no other part of anvil needs.
+$(ENGINE): $(READY)
+	@echo "adding llama.cpp to .venv"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r <(sed -n '$(EXTRA)p' constraints.txt)
+	@touch $@
+
+engine: $(ENGINE)
+
+quickstart: $(ENGINE)
 	@PATH="$(CURDIR)/$(BIN):$$PATH" bash docs/quickstart.sh
 
 # --- what a change must pass, the quick checks first --------------------------------------------
@@ -80,7 +92,7 @@ lock:
 	@.cache/lock/bin/python -m pip install --quiet --disable-pip-version-check uv
 	@{ sed -n '1,/^# Made by/p' constraints.txt; \
 	   .cache/lock/bin/uv pip compile --quiet --universal --generate-hashes --python-version 3.11 --upgrade \
-	     --no-header --no-annotate --no-emit-index-url --extra dev pyproject.toml; } > .cache/constraints.txt
+	     --no-header --no-annotate --no-emit-index-url --extra dev --extra quickstart pyproject.toml; } > .cache/constraints.txt
 	@mv .cache/constraints.txt constraints.txt
 
 clean:

@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
-# The first minutes with anvil, each command shown before it runs: a ledger is created, a small stream of
-# observations is appended, and all of it is verified. `make quickstart` runs it; `anvil` must be on PATH.
+# The first minutes with anvil, each command shown before it runs: a ledger is created, a small model is
+# launched on the processor and asked what the recipe selects, and all that was recorded is verified.
+# `make quickstart` runs it; `anvil` must be on PATH, installed with the extra `quickstart`.
 #
 # Everything lies in one new folder, which is named at the end: ledger, keys and head anchor. Nothing of it
-# touches the ledgers and keys that you may have already.
+# touches the ledgers and keys that you may have already. Only the model file lies elsewhere, in the user's
+# cache, so that it is fetched once.
 set -euo pipefail
 
-here="$(cd "$(dirname "$0")" && pwd)"
 folder="$(mktemp -d "${TMPDIR:-/tmp}/anvil-quickstart.XXXXXX")"
 export ANVIL_LEDGER="$folder/ledger" ANVIL_KEYS="$folder/keys" ANVIL_STATE="$folder/state"
 
@@ -16,21 +17,20 @@ step() {
     "$@"
 }
 
-step anvil init --origin quickstart.test.invalid
-
-# One observation a line: evidence status, a tab, what was seen.
-count=0
-while IFS=$'\t' read -r status text; do
-    case "$status" in "" | "#"*) continue ;; esac
-    step anvil observe "$text" --status "$status"
-    count=$((count + 1))
-done <"$here/quickstart.tsv"
-
-step anvil log
+step anvil init --origin localhost/quickstart
+step anvil run quickstart
+step anvil status
 step anvil verify
 
-echo
-echo "Created a ledger, appended $count observations and verified it."
-echo "It lies in $folder; to go on with it:"
-echo
-echo "    export ANVIL_LEDGER=$ANVIL_LEDGER ANVIL_KEYS=$ANVIL_KEYS ANVIL_STATE=$ANVIL_STATE"
+cat <<END
+
+A real model was asked, and what it answered is kept: checks that failed are results, not faults of the run.
+The ledger lies in $folder; to go on with it:
+
+    export ANVIL_LEDGER=$ANVIL_LEDGER ANVIL_KEYS=$ANVIL_KEYS ANVIL_STATE=$ANVIL_STATE
+    anvil log --event check.completed        # each check that was carried out, and its index
+    anvil show INDEX                        # one event whole: what was asked for, found and kept
+    anvil recipe show quickstart            # what was launched, one argument a line
+
+Then write a recipe of your own: docs/recipes.md. What each check asks: docs/checks.md.
+END
