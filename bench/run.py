@@ -20,7 +20,15 @@ import platformdirs
 from machine import describe
 from measure import Row, Setting
 
-MEASURES = ("single_append", "batch_append", "full_verify", "structure", "incremental", "startup")
+MEASURES = (
+    "single_append",
+    "batch_append",
+    "full_verify",
+    "structure",
+    "incremental",
+    "startup",
+    "functional",
+)
 QUICK, FULL = 20_000, 1_000_000
 
 

@@ -10,6 +10,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -93,6 +94,7 @@ class CheckContext(Generic[ParametersT]):
         self.serial = under_test.history.next_serial()
         self.attachments: list[Attachment] = []
         self.prompts: list[GeneratedPrompt] = []
+        self._claimed: set[str] = set()
 
     # --- what is sent ---------------------------------------------------------------------------
 
@@ -163,11 +165,17 @@ class CheckContext(Generic[ParametersT]):
         body = None
         if payload is not None:
             body = json.dumps(payload, ensure_ascii=False, separators=(",", ":")).encode()
-            self.keep(f"{name}.request", body, "application/json")
+            await self._keep(f"{name}.request", body, "application/json")
         exchange = await self.under_test.client.exchange(method, path, body, stream=stream)
         if exchange.status is not None or exchange.body:
-            self.keep(f"{name}.response", exchange.body, _media_type(exchange))
+            await self._keep(f"{name}.response", exchange.body, _media_type(exchange))
         return exchange
+
+    async def _keep(self, name: str, content: bytes, media_type: str) -> None:
+        """Keep bytes beside what else is in flight: waiting for a disk must not hold up other requests."""
+        recorder = self.under_test.recorder
+        blob = await asyncio.to_thread(recorder.keep, content, name=name, check=self.check)
+        self.attachments.append(Attachment(name, media_type, blob))
 
     def keep(self, name: str, content: bytes, media_type: str) -> None:
         """Keep bytes as a private artifact of the event to come."""
@@ -177,8 +185,10 @@ class CheckContext(Generic[ParametersT]):
     def _claim(self, name: str) -> None:
         if not Subject.is_label(f"{name}.response"):
             raise ValueError(f"request name {name!r} is no label")
-        if any(item.name in (f"{name}.request", f"{name}.response") for item in self.attachments):
+        taken = {item.name for item in self.attachments}
+        if name in self._claimed or taken & {f"{name}.request", f"{name}.response"}:
             raise ValueError(f"request name {name!r} was used before in this check")
+        self._claimed.add(name)
 
     def _body(
         self, payload: Mapping[str, Any], path: str, thinking: Thinking, *, stream: bool
