@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar, Literal, Self
 from pydantic import Field, model_validator
 
 from anvil.ledger.events.base import Event, Facts, NamedTexts, Sealed
-from anvil.ledger.public import Count, Digest, Label, Role, SettingValue, Word
+from anvil.ledger.public import Count, DecimalText, Digest, Label, Role, SettingValue, Word
 
 _COLLECTOR: frozenset[Role] = frozenset({"collector"})
 
@@ -189,7 +189,7 @@ class SuiteCompleted(Event):
     """The digest of an external suite's file; null for our own."""
     purpose: Literal["diagnostic", "ranking"]
     """What it may be used for."""
-    required_rate: SettingValue
+    required_rate: DecimalText
     """The pass rate that an item needs to be called stable, as a decimal."""
     items: Annotated[tuple[SuiteItem, ...], Field(strict=False)]
     """Each item."""
