@@ -11,9 +11,10 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from pathlib import Path
 from typing import Any, TypeVar
 
 import docker  # type: ignore[import-untyped]
@@ -52,7 +53,14 @@ class ContainerEngine:
         self._client: Any = None
 
     def connect(self) -> Any:
-        """Return a new client; blocking. Its owner closes it."""
+        """Return a new client; blocking. Its owner closes it.
+
+        Raises:
+            DockerException, RequestException, OSError: nothing listens there.
+        """
+        named = self._base_url or os.environ.get("DOCKER_HOST") or ""
+        if named.startswith("unix://"):
+            Path(named.removeprefix("unix://")).stat()  # the SDK leaks a socket when there is nothing
         if self._base_url:
             return docker.DockerClient(base_url=self._base_url, timeout=int(self._deadline_s))
         return docker.from_env(timeout=int(self._deadline_s))
@@ -190,8 +198,3 @@ def log_messages(client: Any, container: str, *, since: int | None, has_terminal
 def stream_errors() -> tuple[type[Exception], ...]:
     """Return what following a log can raise."""
     return (DockerException, RequestException, OSError, ValueError)
-
-
-def image_names(image: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the repository digests of an image."""
-    yield from image.get("RepoDigests") or ()

@@ -25,7 +25,6 @@ from anvil.collectors.launchers.containers import (
     ContainerEngine,
     EngineRefused,
     NoSuchObject,
-    image_names,
 )
 from anvil.collectors.launchers.following import Follower
 from anvil.collectors.launchers.gpus import gpu_holder, gpu_numbers
@@ -148,7 +147,8 @@ class DockerLauncher:
         provenance = Provenance(labels["anvil.ledger"], labels["anvil.stream"], labels["anvil.attempt"])
         plan = plan_of(inspected, provenance, secrets)
         event = started_event("docker", plan, identity=None, image_id=inspected["Image"])
-        return Spool.create(self._spools, "docker", plan, event.model_dump(mode="json"))
+        name = labels["anvil.launch"]
+        return Spool.create(self._spools, "docker", plan, event.model_dump(mode="json"), name=name)
 
 
 def plan_of(inspected: Mapping[str, Any], provenance: Provenance, secrets: Secrets) -> LaunchPlan:
@@ -189,21 +189,23 @@ def _taken_by(inspected: Mapping[str, Any], plan: LaunchPlan, numbers: Mapping[s
 
 def _reference(image: Mapping[str, Any], wanted: str) -> str | None:
     """Return the repository digest that was asked for, or the only one that the image has."""
-    names = list(image_names(image))
+    names = image.get("RepoDigests") or []
     if "@" in wanted:
         return wanted
     return names[0] if len(names) == 1 else None
 
 
 def exit_of(inspected: Mapping[str, Any], secrets: Secrets) -> Exit | None:
-    """Return how a container ended, by what the engine says; null while it runs."""
+    """Return how a container ended, by what the engine says; null while it runs.
+
+    One that was made and does not run was refused, or its run went before it was started.
+    """
     state = inspected["State"]
     if state["Status"] in _RUNNING:
         return None
-    if state["Status"] == "created" and not state.get("Error") and not state.get("ExitCode"):
-        return None  # it is about to start
+    never_ran = state["Status"] == "created" and not state.get("ExitCode")
     return Exit(
-        code=state.get("ExitCode"),
+        code=None if never_ran else state.get("ExitCode"),
         oom_killed=state.get("OOMKilled"),
         health=(state.get("Health") or {}).get("Status"),
         message=clean_text(state.get("Error") or "", secrets),

@@ -15,6 +15,7 @@ import os
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import datetime
 from typing import Any
 
@@ -47,21 +48,20 @@ class Follower:
 
     def start(self) -> None:
         """Begin, or go on where an earlier follower ended."""
-        if self._log.cursor:
-            self._log.cut_to_counted()
         self._thread.start()
 
     def stop(self) -> None:
         """Leave off, and wait a little for the thread."""
         self._is_stopped.set()
-        messages = self._messages
-        if messages is not None:
-            try:
-                messages.close()
-            except (*stream_errors(), AttributeError):
-                pass  # it had ended by itself
+        self._close_messages()
         if self._thread.is_alive():
             self._thread.join(5)
+
+    def _close_messages(self) -> None:
+        messages, self._messages = self._messages, None
+        if messages is not None:
+            with suppress(*stream_errors(), AttributeError):  # it may have ended by itself
+                messages.close()
 
     def _run(self) -> None:
         try:
@@ -80,18 +80,19 @@ class Follower:
     def _follow(self, client: Any) -> bool:
         """Follow once, and say whether that was all."""
         try:
-            if self._has_terminal:
-                os.truncate(self._log.path, 0)
             self._messages = log_messages(
                 client, self._container, since=_second(self._log.cursor), has_terminal=self._has_terminal
             )
+            self._cut()  # not before the engine has agreed to give it again
             with self._log.path.open("ab", buffering=0) as file:
                 for message in self._messages:
                     self._take(message, file)
+            self._close_messages()
             self._settle()
             # A stream that broke ends like one that is complete; only the container's state tells.
             status = client.api.inspect_container(self._container)["State"]["Status"]
         except stream_errors() as error:
+            self._settle()
             if self._is_stopped.is_set():
                 return True
             if getattr(error, "status_code", None) in (404, 409, 501) or "configured logging" in str(error):
@@ -99,6 +100,12 @@ class Follower:
                 return True
             return False
         return status in ("exited", "dead", "created")
+
+    def _cut(self) -> None:
+        if self._has_terminal:
+            os.truncate(self._log.path, 0)
+        else:
+            self._log.cut_to_counted()
 
     def _take(self, message: bytes, file: Any) -> None:
         if not self._has_terminal:

@@ -61,14 +61,22 @@ class Spool:
         self.log = LogFile(directory / "log", LogLimits(*record.limits))
 
     @classmethod
-    def create(cls, root: Path, launcher: LauncherName, plan: LaunchPlan, started: dict[str, Any]) -> Spool:
-        """Make the folder of a new launch.
+    def create(
+        cls,
+        root: Path,
+        launcher: LauncherName,
+        plan: LaunchPlan,
+        started: dict[str, Any],
+        *,
+        name: str | None = None,
+    ) -> Spool:
+        """Make the folder of a launch, under a new name unless it has one already.
 
         Raises:
             CollectorError: it cannot be written.
         """
         provenance = plan.provenance
-        name = provenance.launch_name()
+        name = name or provenance.launch_name()
         limits = (plan.log_limits.head_bytes, plan.log_limits.tail_bytes)
         record = LaunchRecord(
             launcher, name, provenance.ledger, provenance.stream, provenance.attempt, plan.port, plan.gpus, started, limits

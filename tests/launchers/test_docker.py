@@ -7,7 +7,7 @@ import json
 import signal
 import subprocess
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -30,9 +30,11 @@ from anvil.collectors.launchers.docker import DockerLauncher
 from anvil.collectors.launchers.interface import (
     AttachTarget,
     ContainerPlan,
+    Exit,
     LaunchFailed,
     LaunchPlan,
     NotKept,
+    Provenance,
 )
 from anvil.collectors.launchers.logs import LogLimits
 from anvil.collectors.withholding import Secrets
@@ -44,57 +46,62 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.needs("docker")
 
 Story = Callable[[DockerLauncher], Awaitable[None]]
+Plans = Callable[..., LaunchPlan]
+Tell = Callable[[Story], None]
 
 
 @pytest.fixture
-def tell(docker_engine: Docker, tmp_path: Path) -> Callable[[Story], None]:
+def provenance(tmp_path: Path) -> Provenance:
+    """Of a ledger of this test's own: other workers use the same engine."""
+    return replace(PROVENANCE, ledger=f"example.org/{tmp_path.parent.name}-{tmp_path.name}".lower())
+
+
+@pytest.fixture
+def tell(docker_engine: Docker, provenance: Provenance, tmp_path: Path) -> Iterator[Tell]:
     """Run a story with a launcher, and see that it left no container and no spool behind."""
+    client = docker_engine.client()
+
+    def left() -> list[Any]:
+        filters = {"label": f"anvil.ledger={provenance.ledger}"}
+        return list(client.containers.list(all=True, filters=filters))
 
     def run(story: Story) -> None:
         async def whole() -> None:
             launcher = DockerLauncher(tmp_path / "spools", base_url=docker_engine.url)
             try:
-                await story(launcher)
+                await asyncio.wait_for(story(launcher), 60)
             finally:
                 launcher.close()
 
         asyncio.run(whole())
-        client = docker_engine.client()
-        names = [
-            row.name
-            for row in client.containers.list(all=True)
-            if str(tmp_path) in row.labels.get("test", "")
-        ]
-        left = [row.name for row in client.containers.list(all=True) if row.name.startswith("anvil-")]
-        client.close()
-        assert names == []
-        assert left == []
+        assert left() == []
         assert not (tmp_path / "spools").is_dir() or list((tmp_path / "spools").iterdir()) == []
 
-    return run
+    yield run
+    for container in left():
+        container.remove(force=True)
+    client.close()
 
 
 @pytest.fixture
-def plan(docker_engine: Docker) -> Callable[..., LaunchPlan]:
+def plan(docker_engine: Docker, provenance: Provenance) -> Callable[..., LaunchPlan]:
     def make(
         behave: str = "serve", *more: str, container: dict[str, Any] | None = None, **changes: Any
     ) -> LaunchPlan:
         inside = ContainerPlan(**{"image": docker_engine.image, "port": 8000, **(container or {})})
         argv = ("--port", "8000", "--behave", behave, *more)
         return LaunchPlan(
-            PROVENANCE, changes.pop("port", None) or free_port(), argv, container=inside, **changes
+            provenance, changes.pop("port", None) or free_port(), argv, container=inside, **changes
         )
 
     return make
 
 
-Plans = Callable[..., LaunchPlan]
-Tell = Callable[[Story], None]
-
-
-def test_it_answers_is_kept_stopped_and_removed(plan: Plans, tell: Tell, docker_engine: Docker) -> None:
+def test_it_answers_is_kept_stopped_and_removed(
+    plan: Plans, tell: Tell, docker_engine: Docker, provenance: Provenance
+) -> None:
     async def story(launcher: DockerLauncher) -> None:
-        options = {"shm_size": "64m", "ipc": "private", "ulimits": {"memlock": -1, "stack": 67_108_864}}
+        options = {"shm_size": "64m", "ipc": "private", "ulimits": {"nofile": 512, "stack": 4 << 20}}
         wanted = plan(container=options, cpus="0", env={"VLLM_X": "1"})
         assert await launcher.occupied(wanted) is None
         running = await launcher.start(wanted)
@@ -113,7 +120,7 @@ def test_it_answers_is_kept_stopped_and_removed(plan: Plans, tell: Tell, docker_
         assert host["RestartPolicy"]["Name"] in ("", "no")
         assert host["PortBindings"] == {"8000/tcp": [{"HostIp": "127.0.0.1", "HostPort": str(wanted.port)}]}
         assert {limit["Name"]: limit["Hard"] for limit in host["Ulimits"]} == options["ulimits"]
-        assert before["Config"]["Labels"].items() >= PROVENANCE.labels().items()
+        assert before["Config"]["Labels"].items() >= provenance.labels().items()
         with pytest.raises(NotKept):
             await running.remove()
         stopped = await running.stop(10)
@@ -272,6 +279,7 @@ def test_a_published_port_names_its_container(plan: Plans, tell: Tell) -> None:
     async def story(launcher: DockerLauncher) -> None:
         wanted = plan("deaf")
         running = await launcher.start(wanted)
+        await until_logged(running, b"starting")
         why = await launcher.occupied(wanted)
         assert why == f"port {wanted.port} is published by container {running.name} ({running.identity[:12]})"
         assert await launcher.occupied(plan()) is None
@@ -317,10 +325,10 @@ from anvil.collectors.launchers.interface import ContainerPlan, LaunchPlan, Prov
 from anvil.collectors.launchers.spools import Spool
 
 async def main():
-    when, spools, url, image, port, *argv = sys.argv[1:]
+    when, ledger, spools, url, image, port, *argv = sys.argv[1:]
     if when == "before-identity":
         Spool.identified = lambda *_, **__: os.kill(os.getpid(), 9)
-    provenance = Provenance("example.org/log", "20261130T102700Z-0123456789abcdef", "a1")
+    provenance = Provenance(ledger, "20261130T102700Z-0123456789abcdef", "a1")
     plan = LaunchPlan(provenance, int(port), tuple(argv), container=ContainerPlan(image, 8000))
     running = await DockerLauncher(Path(spools), base_url=url or None).start(plan)
     while b"listening" not in (await running.log()).content():
@@ -333,22 +341,31 @@ asyncio.run(main())
 
 @pytest.mark.parametrize("when", ["after", "before-identity", "spool-gone"])
 def test_the_next_run_finds_what_a_killed_one_left(
-    when: str, plan: Plans, tell: Tell, docker_engine: Docker, tmp_path: Path
+    when: str, plan: Plans, tell: Tell, docker_engine: Docker, provenance: Provenance, tmp_path: Path
 ) -> None:
     wanted, folder = plan(), tmp_path / "spools"
-    argv = [sys.executable, "-c", CRASHING, when, str(folder), docker_engine.url or "", docker_engine.image]
+    argv = [
+        sys.executable,
+        "-c",
+        CRASHING,
+        when,
+        provenance.ledger,
+        str(folder),
+        docker_engine.url or "",
+        docker_engine.image,
+    ]
     assert subprocess.run([*argv, str(wanted.port), *wanted.argv], timeout=60).returncode == -signal.SIGKILL
     if when == "spool-gone":
         folder.rename(tmp_path / "elsewhere")
 
     async def story(launcher: DockerLauncher) -> None:
         assert await launcher.orphans("another.example/log") == []
-        (found,) = await launcher.orphans("example.org/log")
-        assert found.provenance == PROVENANCE
+        (found,) = await launcher.orphans(provenance.ledger)
+        assert found.provenance == provenance
         assert isinstance(found.started(), LaunchStarted)
-        assert await launcher.orphans("example.org/log") == [], "it is taken"
+        assert await launcher.orphans(provenance.ledger) == [], "it is taken"
         if when == "before-identity":
-            assert await found.state() is None  # made, and not started yet
+            assert await found.state() == Exit(oom_killed=False), "made, and never started"
         else:
             await until_answers(found)
             log = await until_logged(found, b"listening on 8000\n")

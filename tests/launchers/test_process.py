@@ -34,8 +34,11 @@ from anvil.collectors.withholding import Secrets
 
 
 @pytest.fixture
-def launcher(tmp_path: Path) -> ProcessLauncher:
-    return ProcessLauncher(tmp_path / "spools")
+def launcher(tmp_path: Path) -> Iterator[ProcessLauncher]:
+    yield ProcessLauncher(tmp_path / "spools")
+    for name in spools(tmp_path) if (tmp_path / "spools").is_dir() else ():  # only of a test that failed
+        for process in procfs.with_variable("ANVIL_LAUNCH", name):
+            os.kill(process.pid, signal.SIGKILL)
 
 
 def spools(tmp_path: Path) -> list[str]:
