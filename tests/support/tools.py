@@ -78,6 +78,12 @@ def _docker() -> str:
     return dockerd.why_not()
 
 
+def _quickstart() -> str:
+    from support import quickstart
+
+    return quickstart.why_not()
+
+
 def _chromium() -> str:
     return "" if shutil.which("chromium") or shutil.which("google-chrome") else "chromium not on PATH"
 
@@ -109,6 +115,7 @@ PROBES: dict[str, Callable[[], str]] = {
     "go": _go,
     "mount": _mount,
     "openssl": _openssl,
+    "quickstart": _quickstart,
     "root": _root,
     "seeds": lambda: _folder(SEEDS, "ANVIL_TEST_SEEDS"),
     "ssh-agent": lambda: _on_path("ssh-agent", "ssh-add", "ssh-keygen"),

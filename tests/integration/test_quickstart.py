@@ -1,0 +1,132 @@
+"""`anvil run quickstart`: a real model behind a real engine answers every check that the recipe selects.
+
+What the model answers is its own matter, and some of it is known to be wrong; what is held here is that
+everything selected has a verdict, that the verdicts are of every kind, and that all bodies are kept.
+All of it is one test, since one run, which keeps a core busy for more than a minute, serves it.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from support import quickstart
+from support.command import Ran
+from support.launching import free_port
+from support.running import Bench
+
+from anvil.collectors.recipes import load_recipe
+from anvil.ledger.events import (
+    CheckCompleted,
+    EngineIdentified,
+    EngineReported,
+    HealthObserved,
+    LaunchStopped,
+    LogRetained,
+)
+
+TOOLS = ("tools-batch", "tools-streaming", "tool-result")
+DEADLINE_S = 1800
+
+
+@dataclass(frozen=True)
+class Run:
+    """A finished run, and which checks it selected."""
+
+    bench: Bench
+    selected: tuple[str, ...]
+
+
+def run_recipe(directory: Path) -> Run:
+    """Make a ledger in `directory` and run the quickstart recipe into it, on a port of its own."""
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("ANVIL_")}
+    folders = {"LEDGER": "anvil-ledger", "KEYS": "keys", "STATE": "state"}
+    environment |= {f"ANVIL_{name}": str(directory / folder) for name, folder in folders.items()}
+    environment |= {"HOME": str(directory), "ANVIL_CACHE": str(quickstart.CACHE)}
+
+    def anvil(*arguments: object) -> Ran:
+        command = [str(Path(sys.executable).parent / "anvil"), *map(str, arguments)]
+        done = subprocess.run(
+            command, cwd=directory, env=environment, capture_output=True, text=True, timeout=DEADLINE_S
+        )
+        return Ran(done.returncode, done.stdout, done.stderr)
+
+    bench = Bench(directory, anvil)
+    bench.ports["cpu"] = free_port()
+    recipe = load_recipe("quickstart")
+    text = recipe.content.decode().replace(
+        f"port = {recipe.attempts[0].port}", f"port = {bench.ports['cpu']}"
+    )
+    # Two threads of llama.cpp wait for each other; beside other tests that costs many times what it saves.
+    text = text.replace('"--slots", "2",', '"--slots", "2", "--threads", "1",')
+    (directory / "quickstart.toml").write_text(text)
+    selected = tuple(check.name for check in recipe.attempts[0].checks)
+    assert anvil("init", "--origin", "localhost/quickstart").code == 0
+    ran = anvil("run", "./quickstart.toml")
+    assert ran.code == 0, ran.err
+    return Run(bench, selected)
+
+
+@pytest.mark.needs("quickstart")
+def test_the_quickstart_from_recipe_to_verdict(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = run_recipe(tmp_path)
+    # This process must know the anchor of the run's ledger, as the commands of the run did.
+    monkeypatch.setenv("ANVIL_STATE", str(tmp_path / "state"))
+    monkeypatch.setenv("ANVIL_KEYS", str(tmp_path / "keys"))
+    require_verdicts(run)
+    require_bodies(run)
+    require_engine_kept_and_stopped(run)
+    require_not_synthetic(run)
+
+
+def require_verdicts(run: Run) -> None:
+    """Require a verdict for each selected check: passes, failures and prerequisites not met among them."""
+    verdicts = run.bench.verdicts()
+    assert tuple(verdicts) == run.selected
+    assert {outcome for outcome, _ in verdicts.values()} >= {"passed", "failed", "incomplete"}
+    assert verdicts["identity"] == ("passed", None)
+    for name in ("tools-rendered", *TOOLS):
+        assert verdicts[name] == ("incomplete", "tools_not_rendered")
+    for name in ("retrieval-1k", "retrieval-2k"):
+        assert verdicts[name][0] in ("passed", "failed")
+
+
+def require_bodies(run: Run) -> None:
+    """Require the body of each request and response in the blob store, and a ledger that verifies."""
+    named = {(event, name) for event, name, _ in run.bench.artifacts()}
+    for check in run.bench.events(CheckCompleted):
+        for request in check.requests:
+            if request.http_status is not None and request.name != "models":  # a GET has no body to send
+                assert ("check.completed", f"{request.name}.request") in named
+            if request.http_status is not None:
+                assert ("check.completed", f"{request.name}.response") in named
+    run.bench.require_whole()
+
+
+def require_engine_kept_and_stopped(run: Run) -> None:
+    """Require an engine that was watched, identified, read, kept and stopped."""
+    (health,) = run.bench.events(HealthObserved)
+    assert health.is_ready
+    assert health.ready_after_ns > 0
+    (identity,) = run.bench.events(EngineIdentified)
+    assert identity.served_name_matches
+    (report,) = run.bench.events(EngineReported)
+    assert "kv_capacity_tokens" in {figure.name for figure in report.figures}
+    logs = run.bench.events(LogRetained)
+    assert logs
+    for log in logs:
+        assert log.seen_bytes >= log.kept_bytes > 0
+    (stopped,) = run.bench.events(LaunchStopped)
+    assert (stopped.how, stopped.is_removed) == ("asked", True)
+    run.bench.require_nothing_running()
+
+
+def require_not_synthetic(run: Run) -> None:
+    """Require that nothing of a real run is marked as made up."""
+    opened = [seen.event for seen in run.bench.seen() if seen.header.event == "stream.opened/1"]
+    assert opened
+    assert not any(event.synthetic for event in opened)  # type: ignore[union-attr]
