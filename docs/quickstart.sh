@@ -28,7 +28,7 @@ A real model was asked, and what it answered is kept: checks that failed are res
 The ledger lies in $folder; to go on with it:
 
     export ANVIL_LEDGER=$ANVIL_LEDGER ANVIL_KEYS=$ANVIL_KEYS ANVIL_STATE=$ANVIL_STATE
-    anvil log --event check.completed        # each check that was carried out, and its index
+    anvil log --event check.completed       # each check that was carried out, and its index
     anvil show INDEX                        # one event whole: what was asked for, found and kept
     anvil recipe show quickstart            # what was launched, one argument a line
 
