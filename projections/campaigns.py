@@ -51,7 +51,7 @@ UNNAMED = "-"
 
 @dataclass(frozen=True)
 class CheckState:
-    """What became of one check in one attempt; the newest result that was not retracted."""
+    """What became of one check in one attempt: the newest result. A retracted one is none."""
 
     outcome: str
     passed: int
@@ -97,15 +97,15 @@ class AttemptState:
 
 @dataclass(frozen=True)
 class CampaignState:
-    """One campaign."""
+    """One campaign. What people said is by entry hash, without what was retracted."""
 
     name: str
     recipe: str | None = None
     candidates: Mapping[str, DeclaredCandidate] = field(default_factory=dict)
     attempts: Mapping[str, AttemptState] = field(default_factory=dict)
-    observations: int = 0
-    caveats: tuple[str, ...] = ()
-    gaps: tuple[str, ...] = ()
+    observations: frozenset[str] = frozenset()
+    caveats: Mapping[str, str] = field(default_factory=dict)
+    gaps: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -114,7 +114,6 @@ class Campaigns:
 
     campaigns: Mapping[str, CampaignState] = field(default_factory=dict)
     streams: Mapping[str, str] = field(default_factory=dict)
-    retracted: frozenset[str] = frozenset()
 
 
 def fold(events: Iterable[Seen], state: Campaigns | None = None) -> Campaigns:
@@ -150,11 +149,14 @@ def step(state: Campaigns, seen: Seen) -> Campaigns:  # noqa: C901  # one line a
         case CheckCompleted():
             return _check(state, seen, event)
         case ObservationNoted():
-            return _campaign(state, seen, lambda c: replace(c, observations=c.observations + 1))
+            noted = {seen.entry_hash}
+            return _campaign(state, seen, lambda c: replace(c, observations=c.observations | noted))
         case CaveatNoted():
-            return _campaign(state, seen, lambda c: replace(c, caveats=(*c.caveats, event.text)))
+            text = {seen.entry_hash: event.text}
+            return _campaign(state, seen, lambda c: replace(c, caveats={**c.caveats, **text}))
         case GapNoted():
-            return _campaign(state, seen, lambda c: replace(c, gaps=(*c.gaps, event.text)))
+            text = {seen.entry_hash: event.text}
+            return _campaign(state, seen, lambda c: replace(c, gaps={**c.gaps, **text}))
         case (
             LedgerCreated()
             | KeyAdded()
@@ -233,14 +235,20 @@ def _check(state: Campaigns, seen: Seen, event: CheckCompleted) -> Campaigns:
 
 
 def _retract(state: Campaigns, target: str) -> Campaigns:
-    """Take back a result: a check whose result was retracted has none."""
+    """Take back a result or what somebody said."""
 
     def without(attempt: AttemptState) -> AttemptState:
         checks = {name: check for name, check in attempt.checks.items() if check.entry_hash != target}
         return replace(attempt, checks=checks)
 
     campaigns = {
-        name: replace(campaign, attempts={key: without(a) for key, a in campaign.attempts.items()})
+        name: replace(
+            campaign,
+            attempts={key: without(attempt) for key, attempt in campaign.attempts.items()},
+            observations=campaign.observations - {target},
+            caveats={key: text for key, text in campaign.caveats.items() if key != target},
+            gaps={key: text for key, text in campaign.gaps.items() if key != target},
+        )
         for name, campaign in state.campaigns.items()
     }
-    return replace(state, campaigns=campaigns, retracted=state.retracted | {target})
+    return replace(state, campaigns=campaigns)

@@ -42,7 +42,9 @@ def status(campaign: str | None, disk: bool, as_json: bool) -> None:
         return
     for one in shown:
         _print_campaign(one, state)
-    if not shown:
+    if not shown and state.campaigns:
+        answer(f"There is no campaign {campaign!r}; there are {', '.join(state.campaigns)}.")
+    elif not shown:
         answer("No campaign yet. Start one with `anvil run RECIPE`.")
     if usage is not None:
         for name, size in usage.items():
@@ -58,10 +60,10 @@ def _print_campaign(campaign: CampaignState, state: Campaigns) -> None:
     for attempt in campaign.attempts.values():
         _print_attempt(attempt, state)
     if campaign.observations:
-        answer(f"  observations: {campaign.observations}")
-    for text in campaign.caveats:
+        answer(f"  observations: {len(campaign.observations)}")
+    for text in campaign.caveats.values():
         answer(f"  caveat: {visible(text)}")
-    for text in campaign.gaps:
+    for text in campaign.gaps.values():
         answer(f"  gap: {visible(text)}")
 
 
@@ -84,9 +86,10 @@ def _standing(attempt: AttemptState, state: Campaigns) -> str:
         return f"engine exited by itself{code}"
     if attempt.is_ready is False:
         return "never answered"
-    if attempt.is_stopped:
+    ended = state.streams.get(attempt.stream or "")
+    if attempt.is_stopped and ended != "aborted":
         return "done"
-    return "running" if state.streams.get(attempt.stream or "") == "open" else "recording lost"
+    return {"open": "running", "aborted": "aborted"}.get(ended or "", "recording lost")
 
 
 def _members(campaign: CampaignState, state: Campaigns) -> dict[str, Any]:
@@ -116,9 +119,9 @@ def _members(campaign: CampaignState, state: Campaigns) -> dict[str, Any]:
             }
             for attempt in campaign.attempts.values()
         },
-        "observations": campaign.observations,
-        "caveats": list(campaign.caveats),
-        "gaps": list(campaign.gaps),
+        "observations": len(campaign.observations),
+        "caveats": list(campaign.caveats.values()),
+        "gaps": list(campaign.gaps.values()),
     }
 
 

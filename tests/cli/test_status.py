@@ -1,0 +1,90 @@
+"""`anvil status`: what was planned and run, what passed, what is incomplete and why."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from support.campaigns import Scene
+from support.command import Anvil
+
+from anvil.ledger.drafts import Draft
+from anvil.ledger.events import StreamClosed, StreamOpened
+from anvil.ledger.recording import Ledger
+from anvil.ledger.streams import Stream
+
+STATUS = ("--status", "declared")
+
+
+def record(play: Scene, *, close: str | None = None) -> None:
+    """Record the events of a scene as one stream; `close` is the reason of an aborted one."""
+    with Ledger.open(Path("anvil-ledger")) as ledger:
+        stream = Stream.start(ledger, ledger.signer("collector"), purpose="run")
+        for seen in play.seen:
+            if not isinstance(seen.event, StreamOpened | StreamClosed):
+                stream.append([Draft(seen.event, seen.header.subject)])
+        stream.close(close)
+
+
+def scene() -> Scene:
+    made = Scene()
+    made.declared(checks=("identity", "finish", "coding"))
+    made.launched()
+    made.health(is_ready=True)
+    made.checked("identity")
+    made.checked("finish", "failed", "wrong_value")
+    return made
+
+
+def test_without_a_campaign_it_says_how_to_start(ledger: Anvil) -> None:
+    ran = ledger("status")
+    assert ran.code == 0, ran.err
+    assert "anvil run RECIPE" in ran.out
+
+
+def test_it_shows_verdicts_and_what_is_missing(ledger: Anvil) -> None:
+    made = scene()
+    made.exited()
+    made.stopped()
+    record(made)
+    assert ledger("status").out.splitlines() == [
+        "mine  recipe mine",
+        "  candidate tiny: org/tiny",
+        "  attempt a1: engine exited by itself, exit code 7",
+        "    passed       identity                 1/1",
+        "    failed       finish                   0/1  wrong_value",
+        "    incomplete   coding                   -   engine_exited",
+    ]
+
+
+def test_an_interrupted_run_is_no_finished_one(ledger: Anvil) -> None:
+    made = scene()
+    made.stopped()
+    record(made, close="interrupted")
+    out = ledger("status").out
+    assert "  attempt a1: aborted\n" in out
+    assert "    incomplete   coding                   -   aborted\n" in out
+
+
+def test_the_same_for_machines_with_one_campaign_chosen(ledger: Anvil) -> None:
+    record(scene())
+    assert ledger("observe", "fan loud", *STATUS, "--subject", "campaign=other").code == 0
+    both = ledger("status", "--json").json
+    assert [c["name"] for c in both["campaigns"]] == ["mine", "other"]
+    (mine,) = ledger("status", "--campaign", "mine", "--json").json["campaigns"]
+    attempt = mine["attempts"]["a1"]
+    assert attempt["checks"]["finish"]["failure"] == "wrong_value"
+    assert attempt["incomplete"] == {"coding": "no_result"}
+    assert mine["candidates"] == {"tiny": {"model": "org/tiny", "revision": None, "quantization": None}}
+    (other,) = ledger("status", "--campaign", "other", "--json").json["campaigns"]
+    assert other["observations"] == 1
+    assert ledger("status", "--campaign", "nowhere").out.startswith("There is no campaign 'nowhere'")
+
+
+def test_disk_names_what_lies_there(ledger: Anvil) -> None:
+    Path("some.log").write_bytes(b"x" * 5000)
+    assert ledger("observe", "kept", *STATUS, "--attach", "some.log").code == 0
+    disk = ledger("status", "--disk", "--json").json["disk"]
+    assert disk["artifacts"] == 5000
+    assert disk["database"] > 4096
+    assert disk["free"] > 0
+    assert "artifacts" in ledger("status", "--disk").out
