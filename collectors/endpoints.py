@@ -39,6 +39,19 @@ def _plain_url(text: str) -> str:
     return text.rstrip("/")
 
 
+def plain_url(text: str) -> str:
+    """Return an address, without a slash at its end.
+
+    Raises:
+        CollectorError: it is none, or holds what could be a secret; the text is not repeated.
+    """
+    try:
+        return _plain_url(text)
+    except PydanticCustomError as error:
+        told = error.context or {}
+        raise CollectorError(str(told.get("what")), advice=f"{told.get('write')}.") from error
+
+
 Url = Annotated[str, AfterValidator(_plain_url)]
 """An address without anything that could be a secret."""
 

@@ -77,6 +77,8 @@ class _Watch:
     started_ns: int
     deadline_ns: int
     has_exited: Callable[[], Awaitable[bool]]
+    recorder: Recorder
+    attachments: list[Attachment] = field(default_factory=list)
     health: Exchange | None = None
     ready: Exchange | None = None
     cap_field: CapField | None = None
@@ -114,6 +116,8 @@ class _Watch:
             pause = _pause_of(exchange)
             if pause is not None:
                 return pause
+            if exchange.status is not None:
+                self._keep("ready_response", exchange)
             answer = read_chat(exchange)
             if not _generated(answer):
                 self.details.append(f"{name}: {_said(exchange, answer)}")
@@ -129,6 +133,17 @@ class _Watch:
             self.cap_field = "neither"
         return None
 
+    def _keep(self, name: str, exchange: Exchange) -> None:
+        number = sum(item.name.startswith(name) for item in self.attachments)
+        name = f"{name}-{number + 1}" if number else name
+        blob = self.recorder.keep(exchange.body, name=name)
+        self.attachments.append(Attachment(name, _media_type(exchange), blob))
+
+    def keep_health(self) -> None:
+        """Keep what the last health request brought."""
+        if self.health is not None and self.health.status is not None:
+            self._keep("health_response", self.health)
+
 
 async def observe_health(
     client: Client,
@@ -142,18 +157,15 @@ async def observe_health(
     """Wait until an engine generates a token, and return what was seen; the bytes are kept.
 
     `started_ns` is when it was launched and `deadline_ns` until when it is waited for, both moments of
-    the monotonic clock. The attachments are `health_response` and `ready_response`.
+    the monotonic clock. The attachments are `health_response`, and a `ready_response` for each answer to
+    a request for the first token that was not waited for.
 
     Raises:
         CollectorError: the bytes could not be kept.
     """
-    watch = _Watch(client, model, started_ns, deadline_ns, has_exited)
+    watch = _Watch(client, model, started_ns, deadline_ns, has_exited, recorder)
     await watch.run()
-    attachments = [
-        Attachment(name, _media_type(exchange), recorder.keep(exchange.body, name=name))
-        for name, exchange in (("health_response", watch.health), ("ready_response", watch.ready))
-        if exchange is not None and exchange.status is not None
-    ]
+    watch.keep_health()
     event = HealthObserved(
         health=reachability(watch.health),
         http_status=watch.health.status if watch.health else None,
@@ -162,7 +174,7 @@ async def observe_health(
         cap_field=watch.cap_field,
         detail=_detail(watch),
     )
-    return Health(event, tuple(attachments))
+    return Health(event, tuple(sorted(watch.attachments, key=lambda item: item.name)))
 
 
 def reachability(exchange: Exchange | None) -> Reachability:

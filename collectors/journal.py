@@ -1,10 +1,12 @@
 """The journal of a run: what was seen, noted durably before any event says so.
 
-1. A run has one file beside the ledger, ``runs/STREAM.ndjson``, mode 0600, locked while the run lives.
-   A line is written and flushed as soon as bytes are in the blob store.
-2. An event names what the line named, a moment later. When the process dies in between, the next run
+1. A run has one file beside the ledger, ``STREAM.ndjson``, mode 0600, locked while the run lives; it
+   appears with its lock, so that nobody takes a run for dead that is just beginning.
+2. A line is written and flushed before its bytes go into the blob store, so that no bytes lie there
+   of which nothing is known. A line without its bytes says nothing: they had not arrived.
+3. An event names what the line named, a moment later. When the process dies in between, the next run
    finds the file without its lock and records from it what no event names yet (`recovery`).
-3. The file goes when its stream is closed. It is private and no evidence by itself: digests in it are
+4. The file goes when its stream is closed. It is private and no evidence by itself: digests in it are
    checked against the blob store, and it is never signed.
 """
 
@@ -19,15 +21,19 @@ from pathlib import Path
 from typing import Self
 
 from anvil.ledger.errors import CollectorError
-from anvil.ledger.files import make_private_directory
+from anvil.ledger.files import flush_directory, make_private_directory
 
 
 @dataclass(frozen=True)
 class KeptLine:
-    """Bytes that were kept: which, under what name, about what, and for which check."""
+    """Bytes that are kept: which, under what name, about what, and for which check.
+
+    `selected_as` is what the recipe calls the check.
+    """
 
     subject: dict[str, str]
     check: str | None
+    selected_as: str | None
     name: str
     digest: str
     size: int
@@ -49,9 +55,12 @@ class Journal:
         """
         make_private_directory(directory)
         path = directory / f"{stream}.ndjson"
+        beginning = directory / f".{stream}.new"
         try:
-            descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o600)
+            descriptor = os.open(beginning, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o600)
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            beginning.rename(path)
+            flush_directory(directory)
         except OSError as error:
             raise CollectorError(f"the journal {path} cannot be begun: {error.strerror}") from error
         return cls(path, descriptor)
@@ -62,8 +71,10 @@ class Journal:
         Raises:
             CollectorError: it cannot be written; nothing further should be judged.
         """
+        raw = json.dumps(asdict(line)).encode() + b"\n"
         try:
-            os.write(self._descriptor, json.dumps(asdict(line)).encode() + b"\n")
+            while raw:  # a disk that fills up takes a part
+                raw = raw[os.write(self._descriptor, raw) :]
             os.fsync(self._descriptor)
         except OSError as error:
             raise CollectorError(f"the journal {self.path} cannot be written: {error.strerror}") from error
@@ -96,13 +107,25 @@ class LeftBehind:
 def left_behind(directory: Path) -> Iterator[LeftBehind]:
     """Yield the journal of each run that is dead."""
     for path in sorted(directory.glob("*.ndjson")):
+        descriptor = _taken_over(path)
+        if descriptor is not None:
+            yield LeftBehind(path, path.stem, tuple(_lines(path)), descriptor)
+
+
+def _taken_over(path: Path) -> int | None:
+    """Return the locked journal; null while its run lives, or when somebody else has collected it."""
+    try:
         descriptor = os.open(path, os.O_RDWR)
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            os.close(descriptor)  # that run lives
-            continue
-        yield LeftBehind(path, path.stem, tuple(_lines(path)), descriptor)
+    except FileNotFoundError:
+        return None
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if os.path.samestat(os.fstat(descriptor), path.stat()):
+            return descriptor
+    except (BlockingIOError, FileNotFoundError):
+        pass
+    os.close(descriptor)
+    return None
 
 
 def _lines(path: Path) -> Iterator[KeptLine]:
@@ -110,4 +133,4 @@ def _lines(path: Path) -> Iterator[KeptLine]:
         try:
             yield KeptLine(**json.loads(raw))
         except (ValueError, TypeError):
-            return  # the last line, cut short by the crash
+            continue  # cut short, by the crash or a full disk

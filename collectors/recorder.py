@@ -6,6 +6,7 @@ collectors themselves are given a `Recorder`.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -21,34 +22,44 @@ from anvil.ledger.streams import Stream
 class LedgerRecorder:
     """A `Recorder` into one stream (`anvil.collectors.interface`); bytes are noted as about `subject`.
 
-    Without a journal nothing is noted: recovery itself begins again from the journal that it reads.
+    `selected_as` is what the recipe calls the check that bytes are kept for.
     """
 
     def __init__(
-        self, ledger: Ledger, stream: Stream, journal: Journal | None, subject: Subject = NO_SUBJECT
+        self,
+        ledger: Ledger,
+        stream: Stream,
+        journal: Journal,
+        subject: Subject = NO_SUBJECT,
+        selected_as: str | None = None,
     ) -> None:
         self._ledger = ledger
         self._stream = stream
         self._journal = journal
         self._subject = subject
+        self._selected_as = selected_as
 
-    def about(self, subject: Subject) -> LedgerRecorder:
-        """Return a recorder into the same stream whose bytes are about `subject`."""
-        return LedgerRecorder(self._ledger, self._stream, self._journal, subject)
+    def about(self, subject: Subject, selected_as: str | None = None) -> LedgerRecorder:
+        """Return a recorder into the same stream whose bytes are about `subject`, or a check of it."""
+        return LedgerRecorder(self._ledger, self._stream, self._journal, subject, selected_as)
 
     def keep(self, content: bytes, *, name: str, check: str | None = None) -> BlobRef:
-        """Keep bytes for good and note durably what they are."""
-        return self._noted(self._ledger.blobs.put(content), name, check)
+        """Note durably what bytes are, and keep them for good."""
+        self._note(BlobRef(f"sha256:{hashlib.sha256(content).hexdigest()}", len(content)), name, check)
+        return self._ledger.blobs.put(content)
 
     def keep_file(self, path: Path, *, name: str) -> BlobRef:
-        """Keep the bytes of a file and note durably what they are."""
-        return self._noted(self._ledger.blobs.put_file(path), name, None)
+        """Keep the bytes of a file and note durably what they are; a crash in between leaves the file."""
+        blob = self._ledger.blobs.put_file(path)
+        self._note(blob, name, None)
+        return blob
 
     def append(self, event: Event, *, subject: Subject, attachments: Sequence[Attachment] = ()) -> str:
         """Append an event and return its entry hash."""
         return self._stream.append([Draft(event, subject, tuple(attachments))])[0].entry_hash
 
-    def _noted(self, blob: BlobRef, name: str, check: str | None) -> BlobRef:
-        if self._journal is not None:
-            self._journal.write(KeptLine(self._subject.members(), check, name, blob.digest, blob.size))
-        return blob
+    def _note(self, blob: BlobRef, name: str, check: str | None) -> None:
+        selected_as = None if check is None else self._selected_as or check
+        self._journal.write(
+            KeptLine(self._subject.members(), check, selected_as, name, blob.digest, blob.size)
+        )

@@ -2,24 +2,27 @@
 
 1. The run's stream is ended by an event in another stream, so that silence is not taken for an end.
 2. Its engines are found by what the launchers left, and their logs, states and exits are kept before
-   they are stopped and removed.
+   they are stopped and removed. One whose launch no event tells of yet is told of first.
 3. Bytes that had arrived and that no event names yet are named now: those of a check by an incomplete
    result of that check, others by a caveat. Nothing is judged.
-4. The journal goes last. Recovery that is itself interrupted begins again and names nothing twice.
+4. The journal goes last. Recovery has one of its own, so that one that is itself interrupted is ended
+   and begun again like any run; it names nothing twice.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from itertools import groupby
 from pathlib import Path
 
 from anvil.collectors.checks import CHECKS
-from anvil.collectors.journal import KeptLine, LeftBehind, left_behind
+from anvil.collectors.journal import Journal, KeptLine, left_behind
 from anvil.collectors.launchers.containers import EngineUnreachable
 from anvil.collectors.launchers.interface import Launcher, Running
 from anvil.collectors.recorder import LedgerRecorder
-from anvil.collectors.running.keeping import end_engine
+from anvil.collectors.running.keeping import EngineEnd
 from anvil.collectors.running.narration import Narrator
 from anvil.collectors.withholding import Secrets
 from anvil.ledger.blobs import BlobRef
@@ -33,94 +36,155 @@ from anvil.ledger.redaction import blob_of
 from anvil.ledger.streams import Stream
 
 STOP_S = 30.0
+PURPOSE = "recovery"
 
 
-async def recover(
-    ledger: Ledger, launchers: Iterable[Launcher], journals: Path, secrets: Secrets, narrator: Narrator
-) -> int:
-    """Collect what dead runs of this ledger left; return how many engines and journals were found."""
-    found = 0
-    orphans = await _orphans(ledger.origin, launchers, secrets, narrator)
-    for left in left_behind(journals):
-        found += 1
-        narrator.say(f"collecting what the run {left.stream} left")
-        mine = [orphan for orphan in orphans if orphan.provenance.stream == left.stream]
-        await _collect(ledger, left.stream, left, mine, secrets, narrator)
-        left.finish()
-        orphans = [orphan for orphan in orphans if orphan not in mine]
-    for orphan in orphans:  # its journal is gone, it runs all the same
-        found += 1
-        await _collect(ledger, orphan.provenance.stream, None, [orphan], secrets, narrator)
-    return found
+@dataclass(frozen=True)
+class Recovery:
+    """What recovering needs: the ledger, the launchers that may have left engines, and where journals lie."""
 
+    ledger: Ledger
+    launchers: Iterable[Launcher]
+    journals: Path
+    secrets: Secrets
+    narrator: Narrator
 
-async def _orphans(
-    origin: str, launchers: Iterable[Launcher], secrets: Secrets, narrator: Narrator
-) -> list[Running]:
-    found: list[Running] = []
-    for launcher in launchers:
+    async def run(self) -> int:
+        """Collect what dead runs of this ledger left; return how many runs had left something.
+
+        Raises:
+            AnvilError: something could not be kept; what is left is found again.
+        """
+        found = 0
+        orphans = await self._orphans()
+        for left in left_behind(self.journals):
+            mine = [orphan for orphan in orphans if orphan.provenance.stream == left.stream]
+            found += await self._collect(left.stream, left.lines, mine)
+            left.finish()
+            orphans = [orphan for orphan in orphans if orphan not in mine]
+        for orphan in orphans:  # its journal is gone, it runs all the same
+            found += await self._collect(orphan.provenance.stream, (), [orphan])
+        return found
+
+    async def _orphans(self) -> list[Running]:
+        found: list[Running] = []
+        for launcher in self.launchers:
+            try:
+                found += await launcher.orphans(self.ledger.origin, self.secrets)
+            except EngineUnreachable as error:  # most hosts have no container engine, and that is fine
+                self.narrator.say(f"no container of an earlier run was looked for: {str(error)[:120]}")
+        return found
+
+    async def _collect(self, dead: str, lines: Sequence[KeptLine], orphans: Sequence[Running]) -> bool:
+        """Collect what one dead run left, and say whether there was anything."""
+        known, head = read_dead(self.ledger, dead), self.ledger.head(dead)
+        is_open = head is not None and head.state == "open" and dead not in known.abandoned
+        if not (is_open or orphans or self._unnamed(dead, lines)):
+            return False
+        self.narrator.say(f"collecting what the run {dead} left")
+        stream = Stream(self.ledger, self.ledger.signer("collector"))
+        journal = Journal.create(self.journals, stream.id)
         try:
-            found += await launcher.orphans(origin, secrets)
-        except EngineUnreachable as error:  # most hosts have no container engine, and that is fine
-            narrator.say(f"no container of an earlier run was looked for: {str(error)[:120]}")
+            stream.open(PURPOSE)
+            with stream:
+                if head is not None and is_open:
+                    stream.append(
+                        [Draft(StreamAbandoned(
+                            abandoned=dead, last_seq=head.seq, last_header=head.header_hash, reason="crashed"
+                        ))]
+                    )  # fmt: skip
+                recorder = LedgerRecorder(self.ledger, stream, journal)
+                for orphan in orphans:
+                    await self._end(orphan, recorder, known)
+                _name(recorder, self._unnamed(dead, lines))
+        except BaseException:
+            journal.leave()
+            raise
+        journal.finish()
+        return True
+
+    async def _end(self, orphan: Running, recorder: LedgerRecorder, known: DeadRun) -> None:
+        attempt = orphan.provenance.attempt
+        subject = known.subjects.get(attempt, Subject(attempt=attempt))
+        if attempt not in known.launched:
+            recorder.append(orphan.started(), subject=subject)
+        end = EngineEnd(
+            recorder, subject, self.secrets, STOP_S, before_ready=attempt not in known.ready, is_recovered=True
+        )  # fmt: skip
+        self.narrator.say(f"{attempt}: log kept, {await end.of(orphan)}")
+
+    def _unnamed(self, dead: str, lines: Sequence[KeptLine]) -> list[KeptLine]:
+        """Return the lines whose bytes are there and which no event names.
+
+        Equal bytes may have arrived more than once; events name them in the order of the lines.
+        """
+        named = read_dead(self.ledger, dead).named
+        found = []
+        for line in lines:
+            key = (Subject(**line.subject), line.digest)
+            if named[key]:
+                named[key] -= 1
+            elif self.ledger.blobs.measure(line.digest) == BlobRef(line.digest, line.size):
+                found.append(line)
+        return found
+
+
+@dataclass(frozen=True)
+class DeadRun:
+    """What the log says of a dead run: its attempts' subjects, which were launched, which were ready.
+
+    `named` counts how often an event of the run, or of a recovery since, names bytes by subject and digest.
+    `abandoned` are the streams that an event since has ended.
+    """
+
+    subjects: dict[str, Subject] = field(default_factory=dict)
+    launched: set[str] = field(default_factory=set)
+    ready: set[str] = field(default_factory=set)
+    named: Counter[tuple[Subject, str]] = field(default_factory=Counter)
+    abandoned: set[str] = field(default_factory=set)
+
+
+def read_dead(ledger: Ledger, stream: str) -> DeadRun:
+    """Return what the log says of the run that was recorded in `stream`, from its first event on."""
+    found = DeadRun()
+    start = ledger.store.first_of_stream(stream)
+    streams = {stream}
+    for row in () if start is None else ledger.store.rows(start, ledger.store.size()):
+        header = Header.parse(Envelope.parse(row.entry).header)
+        if header.event == "stream.opened/1" and header.facts["purpose"] == PURPOSE:
+            streams.add(header.stream)
+        if header.event == "stream.abandoned/1":
+            found.abandoned.add(header.facts["abandoned"])
+        if header.stream in streams:
+            _take_in(found, header)
+            blobs = (blob_of(ledger, artifact) for artifact in header.artifacts)
+            found.named.update((header.subject, blob.digest) for blob in blobs if blob is not None)
     return found
 
 
-async def _collect(
-    ledger: Ledger,
-    dead: str,
-    left: LeftBehind | None,
-    orphans: Sequence[Running],
-    secrets: Secrets,
-    narrator: Narrator,
-) -> None:
-    lines = () if left is None else left.lines
-    stream = Stream(ledger, ledger.signer("collector"))
-    stream.open("recovery")
-    with stream:
-        head = ledger.head(dead)
-        if head is not None and head.state == "open":
-            ended = StreamAbandoned(
-                abandoned=dead, last_seq=head.seq, last_header=head.header_hash, reason="crashed"
-            )
-            stream.append([Draft(ended)])
-        recorder = LedgerRecorder(ledger, stream, None)
-        for orphan in orphans:
-            subject = _subject_of(orphan, lines)
-            said = await end_engine(
-                orphan, recorder, subject, secrets, stop_s=STOP_S, before_ready=False, is_recovered=True
-            )
-            narrator.say(f"{orphan.provenance.attempt}: log kept, {said}")
-        named = _named_since(ledger, dead)
-        _name(recorder, [line for line in lines if line.digest not in named])
-
-
-def _subject_of(orphan: Running, lines: Sequence[KeptLine]) -> Subject:
-    attempt = orphan.provenance.attempt
-    known = next((line.subject for line in lines if line.subject.get("attempt") == attempt), {})
-    return Subject(**{**known, "attempt": attempt})
-
-
-def _named_since(ledger: Ledger, stream: str) -> set[str]:
-    """Return the digests that events from the stream's first on name, in any stream."""
-    start = ledger.store.first_of_stream(stream)
-    if start is None:
-        return set()
-    named = set()
-    for row in ledger.store.rows(start, ledger.store.size()):
-        for artifact in Header.parse(Envelope.parse(row.entry).header).artifacts:
-            blob = blob_of(ledger, artifact)
-            if blob is not None:
-                named.add(blob.digest)
-    return named
+def _take_in(found: DeadRun, header: Header) -> None:
+    attempt = header.subject.attempt or ""
+    match header.event:
+        case "recipe.declared/1":
+            for plan in header.facts["attempts"]:
+                subject = Subject(header.subject.campaign, plan["candidate"], plan["key"])
+                found.subjects[plan["key"]] = subject
+        case "launch.started/1":
+            found.launched.add(attempt)
+        case "health.observed/1" if header.facts["is_ready"]:
+            found.ready.add(attempt)
 
 
 def _name(recorder: LedgerRecorder, lines: Sequence[KeptLine]) -> None:
     """Name bytes by events (rule 3)."""
-    for (subject, check), group in groupby(lines, key=lambda line: (tuple(line.subject.items()), line.check)):
+    for (subject, check, selected_as), group in groupby(lines, key=_about):
         attachments = _attachments(group)
-        event = _incomplete(check) if check in CHECKS else _caveat()
-        recorder.append(event, subject=Subject(**dict(subject)), attachments=attachments)
+        event = _incomplete(check, selected_as or check) if check in CHECKS else _caveat()
+        recorder.append(event, subject=subject, attachments=attachments)
+
+
+def _about(line: KeptLine) -> tuple[Subject, str, str]:
+    return Subject(**line.subject), line.check or "", line.selected_as or ""
 
 
 def _attachments(lines: Iterable[KeptLine]) -> tuple[Attachment, ...]:
@@ -131,12 +195,11 @@ def _attachments(lines: Iterable[KeptLine]) -> tuple[Attachment, ...]:
     return tuple(found.values())
 
 
-def _incomplete(check: str | None) -> CheckCompleted:
-    name = str(check)
+def _incomplete(check: str, selected_as: str) -> CheckCompleted:
     return CheckCompleted(
-        check=name,
-        selected_as=name,
-        version=CHECKS[name].version,
+        check=check,
+        selected_as=selected_as,
+        version=CHECKS[check].version,
         outcome="incomplete",
         failure=None,
         expected=1,

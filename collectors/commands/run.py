@@ -9,15 +9,17 @@ from pathlib import Path
 import click
 
 from anvil.collectors.checks import complaints_of
+from anvil.collectors.endpoints import plain_url
 from anvil.collectors.recipes import Recipe, load_recipe
-from anvil.collectors.recovery import recover
+from anvil.collectors.recovery import Recovery
 from anvil.collectors.running.launching import launchers
 from anvil.collectors.running.narration import Narrator, narrator
-from anvil.collectors.running.run import Running, RunPlan, carry_out
+from anvil.collectors.running.run import Running, RunPlan, carry_out, interruptible
 from anvil.collectors.site import Site, load_site
 from anvil.collectors.withholding import Secrets
 from anvil.ledger.commands.output import answer, answer_json, json_option, place
 from anvil.ledger.errors import CollectorError
+from anvil.ledger.header import Subject
 from anvil.ledger.recording import Ledger
 
 _file = click.Path(path_type=Path, dir_okay=False, exists=True)
@@ -81,15 +83,17 @@ def run(
 
 async def _run(plan: RunPlan | None, site: Site, told: Narrator) -> tuple[int, list[str]]:
     ledger_place = place()
-    with Ledger.open(ledger_place.directory) as ledger:
-        private = ledger_place.directory / "runs"
-        by_name = launchers(private / "spools", site.docker.base_url)
+    private = ledger_place.directory / "runs"
+    with (
+        Ledger.open(ledger_place.directory) as ledger,
+        launchers(private / "spools", site.docker.base_url) as by_name,
+        interruptible(),
+    ):
         journals = private / "journals"
-        found = await recover(ledger, by_name.values(), journals, Secrets.of(os.environ), told)
+        found = await Recovery(ledger, by_name.values(), journals, Secrets.of(os.environ), told).run()
         if plan is None:
             return found, []
-        running = Running(ledger, by_name, told, journals)
-        return found, await carry_out(plan, running)
+        return found, await carry_out(plan, Running(ledger, by_name, told, journals))
 
 
 def _plan(
@@ -100,12 +104,16 @@ def _plan(
     attempts: tuple[str, ...],
     base_url: str | None,
 ) -> RunPlan:
-    chosen = tuple(a for a in recipe.attempts if not attempts or a.key in attempts)
     _require_known("attempt", attempts, [a.key for a in recipe.attempts])
-    names = [name for a in recipe.attempts for c in a.checks for name in (c.name, c.id)]
-    _require_known("check", only, names)
+    chosen = tuple(a for a in recipe.attempts if not attempts or a.key in attempts)
+    _require_known("check", only, [name for a in chosen for c in a.checks for name in (c.name, c.id)])
+    if campaign is not None and not Subject.is_label(campaign):
+        raise click.BadParameter(
+            f"{campaign!r} is no label: small letters, digits, and . _ - after the first"
+        )
     if base_url is not None and len(chosen) != 1:
         raise click.UsageError("--base-url tests one attempt; choose it with --attempt KEY.")
+    base_url = None if base_url is None else plain_url(base_url)
     return RunPlan(recipe, chosen, site, campaign or recipe.campaign, frozenset(only), base_url)
 
 

@@ -4,8 +4,8 @@
    system says of it) before it is stopped or removed.
 2. Whatever happens in between, an interrupt too, the engine is kept and stopped at the end.
 3. An engine that ends by itself ends the attempt: what was selected and has no verdict yet is
-   recorded as incomplete, `engine_exited`. One that never generates a token leaves its checks
-   incomplete, `prerequisite_failed`.
+   recorded as incomplete, `engine_exited`, the check that it broke off too. One that never generates a
+   token, or could not be launched, leaves its checks incomplete, `prerequisite_failed`.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from anvil.collectors.checks import (
@@ -32,11 +32,12 @@ from anvil.collectors.cleaning import clean_event
 from anvil.collectors.client import Client, Deadlines
 from anvil.collectors.health import Health, observe_health
 from anvil.collectors.identity import Launched, identify
-from anvil.collectors.launchers.interface import NOBODY_KNOWS, Launcher, Running
+from anvil.collectors.interface import Endpoint
+from anvil.collectors.launchers.interface import LOOPBACK, NOBODY_KNOWS, Launcher, LaunchFailed, Running
 from anvil.collectors.recipes import SelectedCheck
 from anvil.collectors.recorder import LedgerRecorder
-from anvil.collectors.reports import read_report
-from anvil.collectors.running.keeping import keep_and_end
+from anvil.collectors.reports import READERS, read_report
+from anvil.collectors.running.keeping import EngineEnd
 from anvil.collectors.running.narration import Narrator
 from anvil.collectors.running.planning import Planned
 from anvil.ledger.drafts import Attachment
@@ -44,6 +45,11 @@ from anvil.ledger.events import Event
 from anvil.ledger.events.checks import CheckCompleted, FailureClass
 
 _SECOND = 1_000_000_000
+_QUESTION_S = 60.0  # how long an endpoint may take to say who it is
+_EXIT_SHOWS_S = 1.0  # an engine's connections break a moment before the system says that it ended
+_BROKEN: frozenset[FailureClass | None] = frozenset(
+    {"connection_failed", "connection_stale", "connection_reset", "truncated_stream"}
+)
 
 
 @dataclass
@@ -55,37 +61,58 @@ class AttemptRun:
     recorder: LedgerRecorder
     narrator: Narrator
     selected: Sequence[SelectedCheck]
+    _was_ready: bool = False
 
     async def run(self) -> None:
         """Carry the attempt out to its end.
 
         Raises:
-            CollectorError: it could not be launched, or what was seen could not be kept.
+            AnvilError: it could not be launched, or what was seen could not be kept.
         """
         attempt = self.planned.attempt
         self.narrator.begin(f"{attempt.key}: launching {attempt.engine}")
         started_ns = time.monotonic_ns()
-        running = await self.launcher.start(self.planned.plan)
-        self.narrator.say(f"{attempt.key}: launched {attempt.engine} by {self.launcher.name}")
-        health: Health | None = None
+        # Neither starting nor ending is cancelled: an interrupt must not leave an engine behind, nor tear
+        # one down unkept.
+        starting = asyncio.ensure_future(self.launcher.start(self.planned.plan))
+        interrupted = await _to_the_end(starting)
         try:
+            running = starting.result()
+        except LaunchFailed as error:
+            self._never_launched(str(error))
+            raise
+        try:
+            if interrupted is not None:
+                raise interrupted
+            self.narrator.say(f"{attempt.key}: launched {attempt.engine} by {self.launcher.name}")
             self._append_launch(running, await running.inspect())
-            health = await self._watch(running, started_ns)
+            await self._watch(running, started_ns)
         finally:
-            # An interrupt must not tear anything down unkept: this part is not cancelled.
-            ending = asyncio.ensure_future(
-                keep_and_end(
-                    self.planned, running, self.recorder, before_ready=health is None or not health.is_ready
-                )
+            limit = attempt.deadlines.stop_s
+            end = EngineEnd(
+                self.recorder, self.planned.subject, self.planned.secrets, limit, not self._was_ready
             )
-            await _to_the_end(ending)
+            ending = asyncio.ensure_future(end.of(running))
+            interrupted = await _to_the_end(ending)
             self.narrator.say(f"{attempt.key}: log kept, {ending.result()}")
+            if interrupted is not None:
+                raise interrupted
 
     def _append_launch(self, running: Running, inspect: bytes | None) -> None:
         attachments = () if inspect is None else (self._attach("inspect", "application/json", inspect),)
         self.recorder.append(running.started(), subject=self.planned.subject, attachments=attachments)
 
-    async def _watch(self, running: Running, started_ns: int) -> Health:
+    def _never_launched(self, why: str) -> None:
+        """Record each selected check as one that could not be carried out."""
+        endpoint = self.planned.endpoint(f"http://{LOOPBACK}:{self.planned.plan.port}")
+        under_test = self._under_test(Client(endpoint), endpoint, None)
+        for chosen in self.selected:
+            ctx = context(under_test, chosen.id, chosen.parameters, selected_as=chosen.name)
+            event = not_carried_out(ctx, CHECKS[chosen.id], "prerequisite_failed", why)
+            self._append(event, ctx.attachments)
+            self.narrator.judged(chosen.name, event)
+
+    async def _watch(self, running: Running, started_ns: int) -> None:
         """Wait for the engine, ask who it is, and carry the checks out."""
         attempt, limits = self.planned.attempt, self.planned.attempt.deadlines
         deadlines = Deadlines(first_byte_s=limits.first_byte_s, idle_s=limits.idle_gap_s)
@@ -100,26 +127,29 @@ class AttemptRun:
                 deadline_ns=started_ns + limits.ready_s * _SECOND,
                 has_exited=lambda: _has_exited(running),
             )
+            self._was_ready = health.is_ready
             self._append(health.event, health.attachments)
             exited = await _has_exited(running)
             self.narrator.say(
                 f"{attempt.key}: {'the engine ended by itself' if exited else _standing(health)}"
             )
-            window = _window(self.planned)
-            under_test = UnderTest(
-                recorder=self.recorder,
-                client=client,
-                endpoint=endpoint,
-                thinking=ThinkingControl(attempt.thinking),
-                seed=_seed(self.planned),
-                cap_field=health.cap_field,
-                window_tokens=window,
-                launched=LaunchedForChecks(attempt.version, window),
-            )
             if health.is_ready:
-                await self._identify(client, running, health)
-            await self._check(under_test, running, health)
-            return health
+                async with Client(endpoint, deadlines=_short(deadlines)) as asking:
+                    await self._identify(asking, running, health)
+            await self._check(self._under_test(client, endpoint, health), running, health)
+
+    def _under_test(self, client: Client, endpoint: Endpoint, health: Health | None) -> UnderTest:
+        attempt, window = self.planned.attempt, _window(self.planned)
+        return UnderTest(
+            recorder=self.recorder,
+            client=client,
+            endpoint=endpoint,
+            thinking=ThinkingControl(attempt.thinking),
+            seed=_seed(self.planned),
+            cap_field=None if health is None else health.cap_field,
+            window_tokens=window,
+            launched=LaunchedForChecks(attempt.version, window),
+        )
 
     async def _identify(self, client: Client, running: Running, health: Health) -> None:
         attempt = self.planned.attempt
@@ -141,18 +171,26 @@ class AttemptRun:
             cap_field=health.cap_field,
         )
         self._append(identity.event, identity.attachments)
+        if attempt.engine in READERS:
+            await self._report(client, log, identity.props)
+
+    async def _report(self, client: Client, log: bytes, props: Mapping[str, Any]) -> None:
+        """Keep what the engine says of itself, and take out the figures that its reader knows."""
+        attachments = [self._attach("startup-log", "text/plain", log)]
         metrics = await client.exchange("GET", "/metrics")
-        text = metrics.body.decode("utf-8", "replace") if metrics.status == 200 else ""
-        report = read_report(attempt.engine, log, metrics=text, props=identity.props)
+        text = ""
+        if metrics.status == 200:
+            attachments.append(self._attach("metrics", "text/plain", metrics.body))
+            text = metrics.body.decode("utf-8", "replace")
+        report = read_report(self.planned.attempt.engine, log, metrics=text, props=props)
         if report is not None:
-            attachments = [self._attach("startup-log", "text/plain", log)]
-            if text:
-                attachments.append(self._attach("metrics", "text/plain", metrics.body))
-            self._append(report.event(), tuple(attachments))
+            self._append(report.event(), attachments)
 
     async def _check(self, under_test: UnderTest, running: Running, health: Health) -> None:
         for chosen in self.selected:
-            ctx = context(under_test, chosen.id, chosen.parameters, selected_as=chosen.name)
+            recorder = self.recorder.about(self.planned.subject, chosen.name)
+            noting = replace(under_test, recorder=recorder)
+            ctx = context(noting, chosen.id, chosen.parameters, selected_as=chosen.name)
             check = CHECKS[chosen.id]
             failure = await self._obstacle(running, health)
             if failure is not None:
@@ -160,7 +198,9 @@ class AttemptRun:
             else:
                 self.narrator.begin(f"{self.planned.attempt.key}: {chosen.name}")
                 event = await self._carry_out(check, ctx)
-            self._append(event, tuple(ctx.attachments))
+                if await _broke_off(running, event):
+                    event = event.model_copy(update={"outcome": "incomplete", "failure": "engine_exited"})
+            self._append(event, ctx.attachments)
             self.narrator.judged(chosen.name, event)
 
     async def _carry_out(self, check: Check[Any], ctx: CheckContext[Any]) -> CheckCompleted:
@@ -168,7 +208,7 @@ class AttemptRun:
             return await carry_out(check, ctx)
         except asyncio.CancelledError:  # what had come back already is named before the run ends
             event = not_carried_out(ctx, check, None, "the run was interrupted")
-            self._append(event, tuple(ctx.attachments))
+            self._append(event, ctx.attachments)
             raise
 
     async def _obstacle(self, running: Running, health: Health) -> tuple[FailureClass, str] | None:
@@ -193,18 +233,31 @@ async def _has_exited(running: Running) -> bool:
     return state is not None and (running.is_ours or state is not NOBODY_KNOWS)
 
 
-async def _to_the_end(task: asyncio.Future[str]) -> None:
-    """Wait for a task even when this one is cancelled meanwhile, and pass the cancellation on after."""
+async def _broke_off(running: Running, event: CheckCompleted) -> bool:
+    """Say whether a check has no verdict because its engine ended meanwhile."""
+    if event.outcome == "passed":
+        return False
+    until = time.monotonic() + (_EXIT_SHOWS_S if event.failure in _BROKEN else 0.0)
+    while not (has_exited := await _has_exited(running)) and time.monotonic() < until:
+        await asyncio.sleep(0.05)
+    return has_exited
+
+
+async def _to_the_end(task: asyncio.Future[Any]) -> asyncio.CancelledError | None:
+    """Wait for a task even when this one is cancelled meanwhile; return the cancellation."""
     cancelled: asyncio.CancelledError | None = None
     while not task.done():
         try:
-            await asyncio.shield(task)
+            await asyncio.wait({task})
         except asyncio.CancelledError as error:
-            if task.cancelled():
-                raise
             cancelled = error
-    if cancelled is not None:
-        raise cancelled
+    return cancelled
+
+
+def _short(deadlines: Deadlines) -> Deadlines:
+    """Return the deadlines of questions that need no thought."""
+    limit = min(_QUESTION_S, deadlines.first_byte_s)
+    return replace(deadlines, first_byte_s=limit, total_s=limit)
 
 
 def _standing(health: Health) -> str:

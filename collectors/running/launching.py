@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 from anvil.collectors.launchers.attach import AttachLauncher
@@ -10,10 +12,11 @@ from anvil.collectors.launchers.interface import Launcher
 from anvil.collectors.launchers.process import ProcessLauncher
 
 
-def launchers(spools: Path, docker_url: str | None) -> dict[str, Launcher]:
-    """Return each launcher by name; none of them reaches out before it is asked to."""
-    return {
-        "process": ProcessLauncher(spools),
-        "docker": DockerLauncher(spools, base_url=docker_url),
-        "attach": AttachLauncher(spools, base_url=docker_url),
-    }
+@contextmanager
+def launchers(spools: Path, docker_url: str | None) -> Iterator[dict[str, Launcher]]:
+    """Give each launcher by name, until the end; none of them reaches out before it is asked to."""
+    with (
+        closing(DockerLauncher(spools, base_url=docker_url)) as docker,
+        closing(AttachLauncher(spools, base_url=docker_url)) as attach,
+    ):
+        yield {"process": ProcessLauncher(spools), "docker": docker, "attach": attach}

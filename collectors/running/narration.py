@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from contextlib import suppress
 from typing import Protocol
 
 from anvil.ledger.events.checks import CheckCompleted
@@ -32,8 +33,9 @@ class PlainNarrator:
         self._tally = Tally()
 
     def say(self, text: str) -> None:
-        """Print a line with the time since the beginning."""
-        print(f"{self._tally.elapsed():>7}  {text}", file=sys.stderr, flush=True)  # noqa: T201  # its work
+        """Print a line with the time since the beginning; a reader that has gone does not end the run."""
+        with suppress(OSError):
+            print(f"{self._tally.elapsed():>7}  {text}", file=sys.stderr, flush=True)  # noqa: T201  # its work
 
     def begin(self, text: str) -> None:
         """Print a line."""

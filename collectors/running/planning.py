@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from anvil.collectors.endpoints import make_endpoint
 from anvil.collectors.engines.models import fetch_model
 from anvil.collectors.interface import Endpoint
-from anvil.collectors.launchers.interface import AttachTarget, ContainerPlan, LaunchPlan, Provenance
+from anvil.collectors.launchers.interface import LOOPBACK, AttachTarget, ContainerPlan, LaunchPlan, Provenance
 from anvil.collectors.recipes import Attempt
 from anvil.collectors.site import Site
 from anvil.collectors.withholding import Secrets
@@ -77,7 +77,9 @@ def plan_attempt(
         target=target,
     )
     subject = Subject(campaign, attempt.candidate, attempt.key)
-    return Planned(placed, plan, subject, secrets, environ, site)
+    planned = Planned(placed, plan, subject, secrets, environ, site)
+    planned.endpoint(f"http://{LOOPBACK}")  # a variable that is not set shows before anything is launched
+    return planned
 
 
 def _target(attempt: Attempt, site: Site, base_url: str | None) -> AttachTarget | None:

@@ -1,9 +1,9 @@
 """The whole run: recipe declared, attempts one after another or side by side, stream closed.
 
-1. Nothing is launched when a port or a GPU that an attempt needs is taken; what holds it is named.
-2. What an earlier run left behind is collected first (`recovery`).
-3. Attempts run in the recipe's order. Those that the recipe puts side by side run at the same time,
-   each in a stream of its own, so that one lane's events never wait for the other's.
+1. Nothing is launched when a port or a GPU that any attempt needs is taken; what holds it is named.
+2. What an earlier run left behind is collected before (`recovery`).
+3. Attempts run in the recipe's order, each in a stream of its own. Those that the recipe puts side by
+   side run at the same time; one lane's events never wait for the other's.
 4. An interrupt or SIGTERM ends the run in order: engines are kept and stopped, streams are closed as
    aborted with the reason.
 """
@@ -65,64 +65,61 @@ async def carry_out(plan: RunPlan, running: Running) -> list[str]:
     """Run everything and return the ids of the streams that it was recorded in.
 
     Raises:
-        CollectorError: something is taken, missing or not writable; nothing was launched then.
+        CollectorError: something is taken or missing, then nothing was launched; or an engine could not be.
     """
+    groups = [[_lane(plan, running, attempt) for attempt in group] for group in _side_by_side(plan.attempts)]
+    for lane in (lane for lanes in groups for lane in lanes):
+        await _require_free(lane.planned, running.launchers)
     streams: list[str] = []
-    with _interruptible():
-        for lanes in _side_by_side(plan.attempts):
-            done = await asyncio.gather(
-                *(_lane(plan, running, lane) for lane in lanes), return_exceptions=True
-            )
-            streams += [item for item in done if isinstance(item, str)]
-            failures = [item for item in done if isinstance(item, BaseException)]
-            if failures:
-                raise failures[0]
+    for lanes in groups:
+        for lane in lanes:  # somebody may have taken it while earlier attempts ran
+            await _require_free(lane.planned, running.launchers)
+        done = await asyncio.gather(*(lane.run(plan, running) for lane in lanes), return_exceptions=True)
+        failures = [item for item in done if isinstance(item, BaseException)]
+        for other in failures[1:]:
+            running.narrator.say(f"another lane failed too: {other}")
+        if failures:
+            raise failures[0]
+        streams += [lane.stream.id for lane in lanes]
     return streams
 
 
-async def _lane(plan: RunPlan, running: Running, attempts: Sequence[Attempt]) -> str:
-    """Run attempts one after another in one stream."""
-    ledger = running.ledger
-    stream = Stream(ledger, ledger.signer("collector"))
-    planned = [
-        plan_attempt(
-            attempt,
-            plan.site,
-            Provenance(ledger.origin, stream.id, attempt.key),
-            plan.campaign,
-            base_url=plan.base_url,
-        )
-        for attempt in attempts
-    ]
-    for item in planned:
-        await _require_free(item, running.launchers)
-    journal = Journal.create(running.journals, stream.id)
-    stream.open("run")
-    try:
-        await _attempts(plan, running, planned, LedgerRecorder(ledger, stream, journal))
-    except asyncio.CancelledError:
-        _end(stream, journal, "interrupted")
-        raise
-    except BaseException:
-        _end(stream, journal, "failed")
-        raise
-    _end(stream, journal, None)
-    return stream.id
+@dataclass(frozen=True)
+class _Lane:
+    """One attempt and the stream that it will be recorded in."""
+
+    stream: Stream
+    planned: Planned
+
+    async def run(self, plan: RunPlan, running: Running) -> None:
+        journal = Journal.create(running.journals, self.stream.id)
+        self.stream.open("run")
+        try:
+            await self._run(plan, running, LedgerRecorder(running.ledger, self.stream, journal))
+        except asyncio.CancelledError:
+            _end(self.stream, journal, "interrupted")
+            raise
+        except BaseException:
+            _end(self.stream, journal, "failed")
+            raise
+        _end(self.stream, journal, None)
+
+    async def _run(self, plan: RunPlan, running: Running, recorder: LedgerRecorder) -> None:
+        selected = plan.selected(self.planned.attempt)
+        campaign = Subject(plan.campaign)
+        event = declare(plan.recipe, [self.planned], {self.planned.attempt.key: selected})
+        blob = recorder.about(campaign).keep(plan.recipe.content, name="recipe")
+        recorder.append(event, subject=campaign, attachments=(Attachment("recipe", RECIPE_TYPE, blob),))
+        launcher = _launcher(self.planned, running.launchers)
+        about = recorder.about(self.planned.subject)
+        await AttemptRun(self.planned, launcher, about, running.narrator, selected).run()
 
 
-async def _attempts(
-    plan: RunPlan, running: Running, planned: Sequence[Planned], recorder: LedgerRecorder
-) -> None:
-    _declare(plan, planned, recorder)
-    for item in planned:
-        attempt = AttemptRun(
-            item,
-            _launcher(item, running.launchers),
-            recorder.about(item.subject),
-            running.narrator,
-            plan.selected(item.attempt),
-        )
-        await attempt.run()
+def _lane(plan: RunPlan, running: Running, attempt: Attempt) -> _Lane:
+    stream = Stream(running.ledger, running.ledger.signer("collector"))
+    provenance = Provenance(running.ledger.origin, stream.id, attempt.key)
+    planned = plan_attempt(attempt, plan.site, provenance, plan.campaign, base_url=plan.base_url)
+    return _Lane(stream, planned)
 
 
 def _end(stream: Stream, journal: Journal, reason: str | None) -> None:
@@ -132,14 +129,6 @@ def _end(stream: Stream, journal: Journal, reason: str | None) -> None:
         journal.finish()
     else:
         journal.leave()
-
-
-def _declare(plan: RunPlan, planned: Sequence[Planned], recorder: LedgerRecorder) -> None:
-    event = declare(plan.recipe, planned, {item.attempt.key: plan.selected(item.attempt) for item in planned})
-    blob = recorder.keep(plan.recipe.content, name="recipe")
-    recorder.append(
-        event, subject=Subject(plan.campaign), attachments=(Attachment("recipe", RECIPE_TYPE, blob),)
-    )
 
 
 async def _require_free(item: Planned, launchers: Mapping[str, Launcher]) -> None:
@@ -160,23 +149,23 @@ def _launcher(item: Planned, launchers: Mapping[str, Launcher]) -> Launcher:
     return launchers[name]
 
 
-def _side_by_side(attempts: Sequence[Attempt]) -> Iterator[list[list[Attempt]]]:
-    """Yield lanes that run at the same time: neighbours with one `side_by_side` name, others alone."""
-    group: list[list[Attempt]] = []
+def _side_by_side(attempts: Sequence[Attempt]) -> Iterator[list[Attempt]]:
+    """Yield attempts that run at the same time: neighbours with one `side_by_side` name, others alone."""
+    group: list[Attempt] = []
     name: str | None = None
     for attempt in attempts:
         if group and (attempt.side_by_side is None or attempt.side_by_side != name):
             yield group
             group = []
-        group.append([attempt])
+        group.append(attempt)
         name = attempt.side_by_side
     if group:
         yield group
 
 
 @contextlib.contextmanager
-def _interruptible() -> Iterator[None]:
-    """Turn SIGINT and SIGTERM into a cancellation of this task, once; a second one is left to Python."""
+def interruptible() -> Iterator[None]:
+    """Turn SIGINT and SIGTERM into a cancellation of this task; further ones do not hurry what is being kept."""
     task = asyncio.current_task()
     loop = asyncio.get_running_loop()
     numbers = (signal.SIGINT, signal.SIGTERM)

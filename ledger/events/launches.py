@@ -42,7 +42,10 @@ class LaunchStarted(Event):
 
 
 class LogRetained(Event):
-    """The engine's log was kept, before anything was stopped. Artifact `log`, bounded."""
+    """The engine's log was kept, before anything was stopped, and again when it had ended.
+
+    Artifacts `log`, bounded, and `inspect`: what the system said of the engine, where there was any.
+    """
 
     signed_by: ClassVar[frozenset[Role]] = _COLLECTOR
     type: Literal["log.retained/1"] = "log.retained/1"

@@ -5,9 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from support.command import Anvil, Ran
-
-from anvil.ledger.cli import main
+from support.command import Anvil, Ran, run_here
 
 
 @pytest.fixture
@@ -20,14 +18,7 @@ def anvil(
     monkeypatch.chdir(work)
 
     def run(*arguments: object) -> Ran:
-        capfdbinary.readouterr()
-        with pytest.raises(SystemExit) as stop:
-            main([str(argument) for argument in arguments])
-        out, err = capfdbinary.readouterr()
-        assert b"Traceback" not in err
-        code = stop.value.code
-        assert isinstance(code, int)
-        return Ran(code, out.decode(), err.decode())
+        return run_here(capfdbinary, *arguments)
 
     return run
 

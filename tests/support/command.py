@@ -7,6 +7,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import pytest
+
+from anvil.ledger.cli import main
+
 
 @dataclass(frozen=True)
 class Ran:
@@ -23,3 +27,15 @@ class Ran:
 
 
 Anvil = Callable[..., Ran]
+
+
+def run_here(capture: pytest.CaptureFixture[bytes], *arguments: object) -> Ran:
+    """Run `anvil` with arguments in this process."""
+    capture.readouterr()
+    with pytest.raises(SystemExit) as stop:
+        main([str(argument) for argument in arguments])
+    out, err = capture.readouterr()
+    assert b"Traceback" not in err
+    code = stop.value.code
+    assert isinstance(code, int)
+    return Ran(code, out.decode(), err.decode())
