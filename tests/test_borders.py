@@ -85,8 +85,8 @@ ALLOWED: list[tuple[str, str, dict[str, str]]] = [
         "collectors-apart",
         "the command line and the interface",
         {
-            "collectors/cli.py": "import anvil.collectors.docker",
-            "collectors/docker.py": "import anvil.collectors.interface",
+            "collectors/cli.py": "import anvil.collectors.health",
+            "collectors/health.py": "import anvil.collectors.interface",
             "collectors/interface.py": "",
         },
     ),

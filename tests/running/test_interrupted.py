@@ -1,0 +1,75 @@
+"""Ctrl-C and SIGTERM: the stream is closed as aborted, the engine's log is kept, the engine is gone."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from support.running import Bench
+
+from anvil.ledger.events import LaunchStopped, LogRetained, StreamClosed
+
+ANVIL = Path(sys.executable).with_name("anvil")
+INT, TERM = signal.SIGINT, signal.SIGTERM
+
+
+def interrupt(bench: Bench, when: str, number: signal.Signals, **recipe: object) -> str:
+    """Run in a process of its own, send a signal when the narration says `when`, return what it said."""
+    argv = [str(ANVIL), "run", str(bench.recipe(**recipe))]  # type: ignore[arg-type]
+    with subprocess.Popen(argv, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as child:
+        assert child.stderr is not None
+        said = []
+        for line in child.stderr:
+            said.append(line)
+            if when in line:
+                time.sleep(0.3)
+                child.send_signal(number)
+                break
+        said.append(child.communicate(timeout=60)[1])
+        assert child.returncode == 1, said
+    return "".join(said)
+
+
+def require_ended_in_order(bench: Bench) -> None:
+    closed = bench.events(StreamClosed)[-1]
+    assert (closed.outcome, closed.reason) == ("aborted", "interrupted")
+    assert len(bench.events(LogRetained)) == 2
+    (stopped,) = bench.events(LaunchStopped)
+    assert stopped.is_removed
+    assert bench.run("--recover").code == 0  # what was seen and named by nothing yet is named
+    bench.require_whole()
+    bench.require_nothing_running()
+    before = len(bench.seen())
+    assert bench.run("--recover", "--json").json["recovered"] == 0
+    assert len(bench.seen()) == before
+
+
+@pytest.mark.parametrize("number", [INT, TERM])
+def test_during_a_check(bench: Bench, number: signal.Signals) -> None:
+    said = interrupt(
+        bench, "a1: structured-json", number, behave="hangs", checks=["structured-json", "coding"]
+    )
+    assert "interrupted" in said
+    require_ended_in_order(bench)
+    assert bench.verdicts() == {"structured-json": ("incomplete", None)}
+    assert {n for k, n, _ in bench.artifacts() if k == "check.completed"} == {"object.request"}
+
+
+@pytest.mark.parametrize("number", [INT, TERM])
+def test_while_waiting_for_the_first_token(bench: Bench, number: signal.Signals) -> None:
+    interrupt(bench, "waiting for the first token", number, behave="deaf")
+    require_ended_in_order(bench)
+    assert bench.verdicts() == {}
+
+
+def test_while_the_engine_is_being_stopped(bench: Bench) -> None:
+    """The last check is judged, and the engine takes its time to end."""
+    recipe = {"behave": "slow-end", "checks": ["structured-json"]}
+    interrupt(bench, "structured-json          ", TERM, **recipe)
+    require_ended_in_order(bench)
+    assert bench.body("log").endswith(b"ending 9\ngoodbye\n")
+    assert set(bench.verdicts()) == {"structured-json"}
