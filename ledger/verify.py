@@ -208,10 +208,10 @@ class _Verification:
         stored = stored_roots(notes, keyring, report.size)
         self._found += stored.findings
         report.checkpoint = stored.newest
-        if stored.newest is None and not report.begin:
-            self._found.append(
-                Finding("not-checked", "no checkpoint is stored; nothing signed covers the whole log")
-            )
+        covered = stored.newest.size if stored.newest else report.begin
+        if covered < report.size:
+            message = f"entries from {covered} on are covered by no checkpoint; only their streams order them"
+            self._found.append(Finding("not-checked", message, covered, report.size))
         anchored = self._expected.anchored
         if anchored is not None:
             self._found += missing_anchored_note(notes, anchored.checkpoint, report.begin, report.size)
@@ -286,7 +286,7 @@ class _Verification:
             CannotVerify: it is no checkpoint, or no ledger key signed it.
         """
         try:
-            return open_checkpoint(note, self._expected.keys or self._report.verifier_keys)
+            return open_checkpoint(note, (*self._expected.keys, *self._report.verifier_keys))
         except (Malformed, SignatureInvalid) as error:
             raise CannotVerify(
                 f"the checkpoint given is not one of {self._report.origin}: {error}",
