@@ -210,8 +210,8 @@ class _Verification:
         report.checkpoint = stored.newest
         covered = stored.newest.size if stored.newest else report.begin
         if covered < report.size:
-            message = f"entries from {covered} on are covered by no checkpoint; only their streams order them"
-            self._found.append(Finding("not-checked", message, covered, report.size))
+            message = f"{report.size - covered} entries are newer than the newest checkpoint"
+            self._found.append(Finding("uncovered", message, covered, report.size))
         anchored = self._expected.anchored
         if anchored is not None:
             self._found += missing_anchored_note(notes, anchored.checkpoint, report.begin, report.size)
