@@ -110,6 +110,8 @@ def verify(
         source = location.open()
     except Malformed as error:  # exported files whose checkpoint does not even say which log this is
         return Report("not known", 0, 0, findings=[stopped_by(error, otherwise="checkpoint-invalid")])
+    except StoreDamaged as error:  # not even the number of entries can be read
+        return Report("not known", 0, 0, findings=[Finding("store-damaged", str(error))])
     try:
         state = expectations.state
         report = Report(source.origin, source.size, state.tree.size if state else 0, signatures=signatures)
