@@ -57,7 +57,6 @@ INDEXES = {
     "entries_by_leaf": "CREATE UNIQUE INDEX entries_by_leaf ON entries (leaf_hash)",
     "entries_by_stream": "CREATE UNIQUE INDEX entries_by_stream ON entries (stream, stream_seq)",
     "entries_by_event": "CREATE INDEX entries_by_event ON entries (event)",
-    "entries_by_campaign": "CREATE INDEX entries_by_campaign ON entries (campaign) WHERE campaign IS NOT NULL",
 }
 
 _NEXT = {

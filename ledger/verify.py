@@ -110,6 +110,8 @@ def verify(
         source = location.open()
     except Malformed as error:  # exported files whose checkpoint does not even say which log this is
         return Report("not known", 0, 0, findings=[stopped_by(error, otherwise="checkpoint-invalid")])
+    except StoreDamaged as error:  # not even the number of entries can be read
+        return Report("not known", 0, 0, findings=[Finding("store-damaged", str(error))])
     try:
         state = expectations.state
         report = Report(source.origin, source.size, state.tree.size if state else 0, signatures=signatures)
@@ -208,10 +210,10 @@ class _Verification:
         stored = stored_roots(notes, keyring, report.size)
         self._found += stored.findings
         report.checkpoint = stored.newest
-        if stored.newest is None and not report.begin:
-            self._found.append(
-                Finding("not-checked", "no checkpoint is stored; nothing signed covers the whole log")
-            )
+        covered = stored.newest.size if stored.newest else report.begin
+        if covered < report.size:
+            message = f"{report.size - covered} entries are newer than the newest checkpoint"
+            self._found.append(Finding("uncovered", message, covered, report.size))
         anchored = self._expected.anchored
         if anchored is not None:
             self._found += missing_anchored_note(notes, anchored.checkpoint, report.begin, report.size)
@@ -286,7 +288,7 @@ class _Verification:
             CannotVerify: it is no checkpoint, or no ledger key signed it.
         """
         try:
-            return open_checkpoint(note, self._expected.keys or self._report.verifier_keys)
+            return open_checkpoint(note, (*self._expected.keys, *self._report.verifier_keys))
         except (Malformed, SignatureInvalid) as error:
             raise CannotVerify(
                 f"the checkpoint given is not one of {self._report.origin}: {error}",

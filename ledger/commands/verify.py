@@ -148,6 +148,7 @@ def _print(report: Report) -> None:
     begin = f", {report.begin} of them not read again" if report.begin else ""
     rows = [("Ledger", visible(report.origin)), ("Entries", f"{report.size}{begin}")]
     rows += [("Root", report.root.hex() or "not computed"), ("Public key", keys[-1])]
+    rows += [("Signed up to", f"{report.checkpoint.size} entries" if report.checkpoint else "not seen")]
     rows += [("Anchored by", ", ".join(report.anchored_by) or "nothing")]
     answer(table(rows))
     for finding in sorted(report.findings, key=lambda f: (f.severity == "note", f.index or 0)):
@@ -176,6 +177,7 @@ def _members(report: Report) -> dict[str, object]:
         "root": report.root.hex() or None,
         "verifier_keys": [str(key) for key in report.verifier_keys],
         "fingerprints": [key.fingerprint for key in report.verifier_keys],
+        "checkpoint_size": report.checkpoint.size if report.checkpoint else None,
         "anchored_by": report.anchored_by,
         "signatures_checked": report.signatures,
         "exit_code": report.exit_code,

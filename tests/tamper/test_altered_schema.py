@@ -134,3 +134,14 @@ def test_another_application(small: Small, cli: CLI) -> None:
 def test_another_schema_version(small: Small, cli: CLI) -> None:
     alter(small, "PRAGMA user_version = 2")
     assert cli(small.place.directory)[0] == 3
+
+
+@pytest.mark.parametrize("name", ["index", "leaf_hash", "entry", "event", "stream", "stream_seq", "campaign"])
+def test_a_column_has_another_name(small: Small, name: str) -> None:
+    # In double quotes SQLite would take the old name for a piece of text, and `MAX("index")` for "index".
+    alter(
+        small,
+        "PRAGMA writable_schema = ON",
+        f"UPDATE sqlite_schema SET sql = replace(sql, '{name}', '{name[:-1]}_') WHERE name = 'entries'",
+    )
+    assert small.verify().exit_code == 1

@@ -41,7 +41,7 @@ def test_a_process_killed_before_it_could_anchor(place: Path, tmp_path: Path) ->
     acknowledged = faults.leave_wal(place, tmp_path / "acks")
     assert (faults.anchored_size(place), faults.size(place)) == (2, 8)
     report = faults.require_sound(place)
-    assert [finding.code for finding in report.findings] == ["stream-open"]
+    assert [finding.code for finding in report.findings] == ["uncovered", "stream-open"]
     faults.anvil(place, "checkpoint").done()
     assert faults.anchored_size(place) == 8
     assert not faults.missing(place, acknowledged)
