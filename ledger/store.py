@@ -31,7 +31,7 @@ from anvil.ledger.errors import LedgerBusy, LedgerError, NotALedger, StoreDamage
 FORMAT = "anvil-ledger/1"
 
 _STRAYS = {
-    "entries": 'SELECT [index] FROM entries WHERE [index] < 0 LIMIT 5',
+    "entries": "SELECT [index] FROM entries WHERE [index] < 0 LIMIT 5",
     "checkpoints": "SELECT size FROM checkpoints WHERE size < 1 LIMIT 5",
     "nodes": "SELECT CAST(position AS INTEGER) FROM nodes WHERE typeof(level) <> 'integer' "
     "OR typeof(position) <> 'integer' OR level NOT BETWEEN 8 AND 56 OR level % 8 OR position < 0 LIMIT 5",
@@ -175,7 +175,7 @@ class Store:
 
     def size(self) -> int:
         """Return how many entries there are."""
-        newest = self._one('SELECT MAX([index]) FROM entries')  # added here: SQL would go on in floats
+        newest = self._one("SELECT MAX([index]) FROM entries")  # added here: SQL would go on in floats
         return 0 if newest is None else int(newest) + 1
 
     def rows(self, start: int, stop: int) -> Iterator[Row]:
@@ -183,24 +183,24 @@ class Store:
         yield from map(
             _row,
             self._all(
-                'SELECT * FROM entries WHERE [index] >= ? AND [index] < ? ORDER BY [index]', start, stop
+                "SELECT * FROM entries WHERE [index] >= ? AND [index] < ? ORDER BY [index]", start, stop
             ),
         )
 
     def entry(self, index: int) -> bytes | None:
         """Return one entry, or None when there is no such index."""
-        found = self._one('SELECT entry FROM entries WHERE [index] = ?', index)
+        found = self._one("SELECT entry FROM entries WHERE [index] = ?", index)
         return None if found is None else _bytes(found)
 
     def index_of(self, leaf_hash: bytes) -> int | None:
         """Return the index of the entry with this leaf hash."""
-        found = self._one('SELECT [index] FROM entries WHERE leaf_hash = ?', leaf_hash)
+        found = self._one("SELECT [index] FROM entries WHERE leaf_hash = ?", leaf_hash)
         return None if found is None else int(found)
 
     def last_of_stream(self, stream: str) -> int | None:
         """Return the index of the newest entry of a stream."""
         found = self._one(
-            'SELECT [index] FROM entries WHERE stream = ? ORDER BY stream_seq DESC LIMIT 1', stream
+            "SELECT [index] FROM entries WHERE stream = ? ORDER BY stream_seq DESC LIMIT 1", stream
         )
         return None if found is None else int(found)
 
@@ -211,7 +211,7 @@ class Store:
 
     def has_stream(self, stream: str, before: int) -> bool:
         """Say whether a stream has entries before the index `before`."""
-        sql = 'SELECT 1 FROM entries WHERE stream = ? AND [index] < ? LIMIT 1'
+        sql = "SELECT 1 FROM entries WHERE stream = ? AND [index] < ? LIMIT 1"
         return self._one(sql, stream, before) is not None
 
     def of_types(self, event_types: Iterable[str], start: int = 0) -> list[Row]:
@@ -220,12 +220,12 @@ class Store:
         marks = ",".join("?" * len(names))
         # no index from the middle on: only a whole verification finds one that hides a row
         column = "+event" if start else "event"
-        sql = f'SELECT * FROM entries WHERE {column} IN ({marks}) AND [index] >= ? ORDER BY [index]'  # noqa: S608
+        sql = f"SELECT * FROM entries WHERE {column} IN ({marks}) AND [index] >= ? ORDER BY [index]"  # noqa: S608
         return [_row(row) for row in self._all(sql, *names, start)]
 
     def leaf_hashes(self, start: int, stop: int) -> list[bytes]:
         """Return the stored leaf hashes of the half-open range."""
-        sql = 'SELECT leaf_hash FROM entries WHERE [index] >= ? AND [index] < ? ORDER BY [index]'
+        sql = "SELECT leaf_hash FROM entries WHERE [index] >= ? AND [index] < ? ORDER BY [index]"
         return [_bytes(row[0]) for row in self._all(sql, start, stop)]
 
     def nodes(self) -> Iterator[tuple[int, int, bytes]]:
