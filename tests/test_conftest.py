@@ -48,7 +48,10 @@ def test_skips_are_named_at_the_end(tmp_path: Path) -> None:
     output = run_sample(tmp_path)
     assert "not tested here, for want of a tool" in output
     assert "needs go: go not on PATH (1)\n    test_sample.py::test_marked" in output
-    assert "needs docker: dockerd and ip not on PATH (docker.io, iproute2) (1)\n    test_sample.py::test_while_running" in output
+    assert (
+        "needs docker: dockerd and ip not on PATH (docker.io, iproute2) (1)\n    test_sample.py::test_while_running"
+        in output
+    )
     assert "1 passed, 2 skipped" in output
 
 
