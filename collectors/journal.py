@@ -71,7 +71,7 @@ class Journal:
         Raises:
             CollectorError: it cannot be written; nothing further should be judged.
         """
-        raw = json.dumps(asdict(line)).encode() + b"\n"
+        raw = b"\n" + json.dumps(asdict(line)).encode()  # its end is safe whatever became of the one before
         try:
             while raw:  # a disk that fills up takes a part
                 raw = raw[os.write(self._descriptor, raw) :]
@@ -133,4 +133,4 @@ def _lines(path: Path) -> Iterator[KeptLine]:
         try:
             yield KeptLine(**json.loads(raw))
         except (ValueError, TypeError):
-            continue  # cut short, by the crash or a full disk
+            continue  # none yet, or one that the crash or a full disk cut short
