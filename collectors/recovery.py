@@ -56,8 +56,9 @@ class Recovery:
             AnvilError: something could not be kept; what is left is found again.
         """
         found = 0
-        orphans = await self._orphans()
-        for left in left_behind(self.journals):
+        journals = list(left_behind(self.journals))
+        orphans = await self._orphans(is_news=bool(journals))
+        for left in journals:
             mine = [orphan for orphan in orphans if orphan.provenance.stream == left.stream]
             found += await self._collect(left.stream, left.lines, mine)
             left.finish()
@@ -66,13 +67,17 @@ class Recovery:
             found += await self._collect(orphan.provenance.stream, (), [orphan])
         return found
 
-    async def _orphans(self) -> list[Running]:
+    async def _orphans(self, *, is_news: bool) -> list[Running]:
+        """Return the engines that dead runs left; `is_news`: whether a run is known to have died."""
         found: list[Running] = []
         for launcher in self.launchers:
             try:
                 found += await launcher.orphans(self.ledger.origin, self.secrets)
-            except EngineUnreachable as error:  # most hosts have no container engine, and that is fine
-                self.narrator.say(f"no container of an earlier run was looked for: {str(error)[:120]}")
+            except EngineUnreachable:  # most hosts have no container engine, and that is fine
+                if is_news:
+                    self.narrator.say(
+                        "no container engine answers: containers of the dead run stay, if it had any"
+                    )
         return found
 
     async def _collect(self, dead: str, lines: Sequence[KeptLine], orphans: Sequence[Running]) -> bool:

@@ -61,8 +61,6 @@ def run_recipe(directory: Path) -> Run:
     text = recipe.content.decode().replace(
         f"port = {recipe.attempts[0].port}", f"port = {bench.ports['cpu']}"
     )
-    # Two threads of llama.cpp wait for each other; beside other tests that costs many times what it saves.
-    text = text.replace('"--slots", "2",', '"--slots", "2", "--threads", "1",')
     (directory / "quickstart.toml").write_text(text)
     selected = tuple(check.name for check in recipe.attempts[0].checks)
     assert anvil("init", "--origin", "localhost/quickstart").code == 0
