@@ -227,7 +227,7 @@ def test_the_timer_does_not_get_between_the_steps_of_a_redaction(
             ledger, ledger.signer("operator"), [faults.secret(ledger, "a secret", b"a blob")], purpose="run"
         )[0].index
         Trip(monkeypatch, method, lambda: time.sleep(0.2))
-        redact(ledger, index, "It was secret.")
+        redact(ledger, [index], "It was secret.")
         record(ledger, ledger.signer("operator"), [faults.said("the next one")], purpose="run")
     faults.require_sound(place, "redacted")
 
