@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from support.ledgers import PRIVATE, SEALED, Small, attack, refused
 
+from anvil.ledger.cli import main
 from anvil.ledger.commitments import Opening
 from anvil.ledger.errors import LedgerError
 
@@ -88,3 +89,17 @@ def test_a_salt_of_the_wrong_length_is_no_traceback(small: Small) -> None:
     except LedgerError:
         return
     refused(report, "sealed-altered", SEALED)
+
+
+@pytest.mark.parametrize("content", [b'"a kinder remark"', b"\xff", b""])
+@pytest.mark.parametrize("column", ["value", "salt"])
+def test_show_does_not_pass_it_off_as_what_was_sealed(
+    small: Small, capsys: pytest.CaptureFixture[str], column: str, content: bytes
+) -> None:
+    with attack(small) as db:
+        db.execute(f"UPDATE openings SET {column} = ? WHERE commitment = ?", [content, commitment(small)])
+    with pytest.raises(SystemExit) as stop:
+        main(["--ledger", str(small.place.directory), "show", str(PRIVATE)])
+    shown = capsys.readouterr()
+    assert (stop.value.code, shown.out) == (1, "")
+    assert "does not fit its commitment" in shown.err
