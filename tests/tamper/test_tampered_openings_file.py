@@ -52,6 +52,11 @@ def test_a_byte_is_flipped(openings: Path, check: Check) -> None:
         assert check()[0] != 0
 
 
+def test_a_line_is_nested_without_end(openings: Path, check: Check) -> None:
+    openings.write_bytes(openings.read_bytes() + b"[" * 200_000 + b"\n")
+    assert check() == (1, [("file-damaged", None)])
+
+
 @pytest.mark.parametrize("member", ["salt", "value", "commitment"])
 def test_a_member_is_altered(openings: Path, check: Check, member: str) -> None:
     content = rows(openings)
