@@ -68,7 +68,7 @@ def require_file(path: Path) -> None:
     except FileNotFoundError:
         raise NotALedger(
             f"there is no ledger at {path.parent}: {path.name} does not exist",
-            advice="Name the directory with --ledger DIR, or make a ledger with `anvil init`.",
+            advice="Name the directory with `anvil --ledger DIR …`, or make a ledger with `anvil init`.",
         ) from None
     except OSError as error:
         raise NotALedger(f"{path} cannot be read: {error.strerror}") from error

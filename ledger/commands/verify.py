@@ -74,7 +74,8 @@ def verify(
     \b
     Examples:
       anvil verify
-      anvil verify --tiles for-the-auditor/ --key log.vkey --checkpoint kept.checkpoint
+      anvil verify --tiles for-the-auditor/ --key log.vkey \\
+        --checkpoint kept.checkpoint
       anvil verify --proof 9.tlog-proof --entry 9.entry --key log.vkey
     """
     if proof is not None or entry is not None:
@@ -94,12 +95,20 @@ def verify(
     except LedgerError as error:
         raise CannotVerify(f"nothing was verified: {error}", advice=error.advice) from error
     if since is not None and report.state is not None and report.exit_code in (0, 3):
-        write_whole(since, report.state.encode(), mode=0o600)
+        _keep(since, report.state)
     if as_json:
         answer_json("anvil.verify/1", _members(report))
     else:
         _print(report)
     click.get_current_context().exit(report.exit_code)
+
+
+def _keep(path: Path, state: VerifierState) -> None:
+    try:
+        write_whole(path, state.encode(), mode=0o600)
+    except LedgerError as error:  # nothing is wrong with the ledger, which exit code 1 would say
+        message = f"the ledger was checked, and how far could not be kept: {error}"
+        raise CannotVerify(message, advice=error.advice) from error
 
 
 def _ask(
@@ -162,8 +171,8 @@ def _verdict(report: Report) -> str:
         return f"Verified: {report.size} entries{checked}."
     if report.exit_code == 3:
         return (
-            f"Consistent up to {report.size} entries. Whether there were more is not known here: give a kept\n"
-            "checkpoint with --checkpoint, or your earlier state with --since."
+            f"Consistent up to {report.size} entries. Whether there were more is not known here:\n"
+            "give a kept checkpoint with --checkpoint, or your earlier state with --since."
         )
     failures = sum(1 for f in report.findings if f.severity in ("failure", "fatal"))
     return f"Not verified: {failures} finding{'s' if failures != 1 else ''}."
