@@ -103,6 +103,10 @@ class StoreDamaged(LedgerError):
     """The database contradicts itself, or its schema and triggers are not ours."""
 
 
+class SchemaAltered(StoreDamaged):
+    """What should be a table is something else, and reading it could run anything."""
+
+
 class LedgerBusy(LedgerError):
     """Another process held the write lock for longer than the timeout."""
 

@@ -21,14 +21,16 @@ from anvil.ledger.commands.output import (
     visible,
 )
 from anvil.ledger.commands.proofs import verify_proof
-from anvil.ledger.errors import CannotVerify, LedgerError
-from anvil.ledger.files import write_whole
+from anvil.ledger.errors import CannotVerify, LedgerError, StoreDamaged
+from anvil.ledger.files import open_plain, write_whole
 from anvil.ledger.note import VerifierKey
 from anvil.ledger.places import LedgerPlace, state_directory
 from anvil.ledger.sources import DatabaseLocation, Location, TilesLocation
 from anvil.ledger.verifierstate import VerifierState
 from anvil.ledger.verify import Expectations, Report
 from anvil.ledger.verify import verify as verify_ledger
+
+_LONGEST_KEY = 4096
 
 _file = click.Path(path_type=Path, dir_okay=False)
 _directory = click.Path(path_type=Path, exists=True, file_okay=False)
@@ -132,14 +134,20 @@ def _known_here(
     ledger: LedgerPlace, keys: tuple[VerifierKey, ...]
 ) -> tuple[tuple[VerifierKey, ...], Anchored | None]:
     """Return what this machine knows about the ledger: its anchor, and the public key beside it."""
-    source = DatabaseLocation.of(ledger).open()
+    try:
+        source = DatabaseLocation.of(ledger).open()
+    except StoreDamaged:
+        return keys, None  # verification says what is wrong
     try:
         origin = source.origin
     finally:
         source.close()
     if not keys and ledger.verifier_key.exists():
         try:
-            keys = (VerifierKey.parse(ledger.verifier_key.read_text(encoding="utf-8").strip()),)
+            with open_plain(ledger.verifier_key) as file:
+                keys = (VerifierKey.parse(file.read(_LONGEST_KEY).decode().strip()),)
+        except OSError as error:
+            raise CannotVerify(f"{ledger.verifier_key} cannot be read: {error.strerror}") from error
         except (LedgerError, UnicodeDecodeError) as error:
             raise CannotVerify(f"{ledger.verifier_key} holds no verifier key: {error}") from error
     return keys, Anchor(state_directory(), origin).read()
