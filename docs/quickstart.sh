@@ -33,4 +33,5 @@ echo
 echo "Created a ledger, appended $count observations and verified it."
 echo "It lies in $folder; to go on with it:"
 echo
+echo "    export PATH=\"$(dirname "$(command -v anvil)"):\$PATH\""
 echo "    export ANVIL_LEDGER=$ANVIL_LEDGER ANVIL_KEYS=$ANVIL_KEYS ANVIL_STATE=$ANVIL_STATE"
