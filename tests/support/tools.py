@@ -62,6 +62,16 @@ def _openssl() -> str:
     return "" if major.isdigit() and int(major) >= 3 else f"OpenSSL 3 or newer, found {version.strip()!r}"
 
 
+def _node() -> str:
+    if wrong := _on_path("node"):
+        return wrong
+    version = subprocess.run(
+        ["node", "--version"], capture_output=True, text=True, check=False
+    ).stdout.strip()
+    major = version.removeprefix("v").split(".")[0]
+    return "" if major.isdigit() and int(major) >= 18 else f"node 18 or newer, found {version!r}"
+
+
 def _docker() -> str:
     return _on_path("docker") or _runs("docker", "version")
 
@@ -94,6 +104,7 @@ PROBES: dict[str, Callable[[], str]] = {
     "docker": _docker,
     "go": _go,
     "mount": _mount,
+    "node": _node,
     "openssl": _openssl,
     "root": _root,
     "ssh-agent": lambda: _on_path("ssh-agent", "ssh-add", "ssh-keygen"),
