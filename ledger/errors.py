@@ -92,7 +92,7 @@ class RolledBack(LedgerError):
 
 
 class Unanchored(LedgerError):
-    """Checkpoints of this ledger were signed, and nothing on this machine says how many entries it had."""
+    """Nothing on this machine says how many entries this ledger had."""
 
 
 class SplitView(LedgerError):

@@ -372,6 +372,9 @@ class TilesSource:
 def _parse_opening(line: bytes, where: str) -> tuple[str, Opening]:
     try:
         row = json.loads(line)
-        return str(row["commitment"]), Opening(bytes.fromhex(row["salt"]), bytes.fromhex(row["value"]))
+        salt, value = bytes.fromhex(row["salt"]), bytes.fromhex(row["value"])
+        if (salt.hex(), value.hex()) != (row["salt"], row["value"]):
+            raise ValueError("hex digits are in lower case, without blanks")
+        return str(row["commitment"]), Opening(salt, value)
     except (ValueError, TypeError, KeyError, RecursionError) as error:
         raise MalformedTile(f"{where}: not an opening: {error}") from error

@@ -69,6 +69,7 @@ def observe(
         ObservationNoted,
         {"status": status, "public_text": text if public else None, "text": None if public else text},
     )
+    event.openings()  # as early as the signer below: no blob is kept for what cannot be recorded
     about = parse_subject(subject)
     with Ledger.open(place().directory) as ledger:
         signer = ledger.signer("operator")  # first: no blob is kept for what cannot be signed

@@ -102,3 +102,13 @@ def test_the_file_is_empty(openings: Path, check: Check) -> None:
 def test_the_file_is_removed_and_verification_says_so(openings: Path, check: Check) -> None:
     openings.unlink()
     assert check() == (0, [("not-checked", None)])
+
+
+@pytest.mark.parametrize(
+    "spelled", [str.upper, lambda text: " " + text, lambda text: text[:2] + " " + text[2:]]
+)
+def test_hex_digits_in_another_spelling(openings: Path, check: Check, spelled: Callable[[str], str]) -> None:
+    content = rows(openings)
+    content[0]["salt"] = spelled(content[0]["salt"])
+    write(openings, content)
+    assert check() == (1, [("file-damaged", None)])
