@@ -27,6 +27,7 @@ cat <<END
 A real model was asked, and what it answered is kept: checks that failed are results, not faults of the run.
 The ledger lies in $folder; to go on with it:
 
+    export PATH="$(dirname "$(command -v anvil)"):\$PATH"
     export ANVIL_LEDGER=$ANVIL_LEDGER ANVIL_KEYS=$ANVIL_KEYS ANVIL_STATE=$ANVIL_STATE
     anvil log --event check.completed       # each check that was carried out, and its index
     anvil show INDEX                        # one event whole: what was asked for, found and kept

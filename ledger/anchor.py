@@ -29,6 +29,7 @@ from anvil.ledger.errors import (
     Unanchored,
 )
 from anvil.ledger.files import make_private_directory, write_whole
+from anvil.ledger.header import is_origin
 from anvil.ledger.note import VerifierKey
 from anvil.ledger.places import by_origin
 
@@ -52,11 +53,13 @@ class Anchor:
         self.path = by_origin(state_directory / "anchors", origin) / "anchor.json"
 
     def read(self) -> Anchored | None:
-        """Return what is anchored, or None when nothing ever was.
+        """Return what is anchored, or None when nothing ever was, as under what is no ledger's name.
 
         Raises:
             LedgerError: the file is there and cannot be read, or is not an anchor of this origin.
         """
+        if not is_origin(self.origin):  # a database can say anything
+            return None
         try:
             raw = self.path.read_bytes()
         except FileNotFoundError:

@@ -9,13 +9,11 @@
 
 from __future__ import annotations
 
-import errno
 import fcntl
 import hashlib
 import os
 import re
 import secrets
-import stat
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -23,7 +21,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from anvil.ledger.errors import BlobMissing, LedgerError
-from anvil.ledger.files import flush, flush_directory, make_private_directory
+from anvil.ledger.files import flush, flush_directory, make_private_directory, open_plain
 
 CHUNK = 1 << 20
 
@@ -82,7 +80,7 @@ class BlobStore:
             BlobMissing: there is no such blob, or its bytes are no longer those.
         """
         try:
-            with _open_plain(self.path(digest)) as file:
+            with open_plain(self.path(digest)) as file:
                 content = file.read()
         except OSError as error:
             raise BlobMissing(f"blob {digest} cannot be read: {error.strerror}") from error
@@ -98,7 +96,7 @@ class BlobStore:
             LedgerError: it is there and cannot be read.
         """
         try:
-            with _open_plain(self.path(digest)) as file:
+            with open_plain(self.path(digest)) as file:
                 hasher, size = hashlib.sha256(), 0
                 for chunk in _chunks(file):
                     hasher.update(chunk)
@@ -176,20 +174,6 @@ class BlobStore:
             temporary.rename(target)
         flush_directory(target.parent)
         flush_directory(target.parent.parent)
-
-
-def _open_plain(path: Path) -> BinaryIO:
-    """Open a file for reading; what is no plain file holds no blob, and could block or never end.
-
-    Raises:
-        FileNotFoundError: there is none.
-        OSError: it cannot be read.
-    """
-    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-        os.close(descriptor)
-        raise FileNotFoundError(errno.ENOENT, "it is no plain file", str(path))
-    return os.fdopen(descriptor, "rb")
 
 
 def _chunks(file: BinaryIO) -> Iterator[bytes]:

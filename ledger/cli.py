@@ -9,10 +9,12 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import traceback
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -55,6 +57,13 @@ class _Table(click.Group):
         command: click.Command = getattr(import_module(module), name)
         _name_variables(command, cmd_name)
         return command
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:  # click would exit with 1, which of `verify` says that something is wrong
+            sys.stdout = sys.stderr = Path(os.devnull).open("w")  # noqa: SIM115  # for what is flushed at the end
+            raise click.exceptions.Exit(141) from None
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         with formatter.section("Commands"):
@@ -123,9 +132,6 @@ def main(arguments: list[str] | None = None) -> None:
     except (click.Abort, KeyboardInterrupt):
         click.echo("Interrupted.", err=True)
         sys.exit(130)
-    except BrokenPipeError:
-        sys.stderr.close()
-        sys.exit(141)
     except Exception as error:  # noqa: BLE001  # the last border: a person gets one message
         sys.exit(_report(error, debug=given.get("debug") is True))
     sys.exit(result if isinstance(result, int) else 0)

@@ -92,7 +92,7 @@ class RolledBack(LedgerError):
 
 
 class Unanchored(LedgerError):
-    """Checkpoints of this ledger were signed, and nothing on this machine says how many entries it had."""
+    """Nothing on this machine says how many entries this ledger had."""
 
 
 class SplitView(LedgerError):
@@ -101,6 +101,10 @@ class SplitView(LedgerError):
 
 class StoreDamaged(LedgerError):
     """The database contradicts itself, or its schema and triggers are not ours."""
+
+
+class SchemaAltered(StoreDamaged):
+    """What should be a table is something else, and reading it could run anything."""
 
 
 class LedgerBusy(LedgerError):

@@ -79,6 +79,7 @@ def export(
     store = Store.open_readonly(place.database)
     try:
         note, state = newest_checkpoint(store)
+        _require_no_ledger(target, place)
         _require_same_log(target, state, place)
         if not audit:
             _require_nothing_private(target)
@@ -119,6 +120,12 @@ def prove(place: LedgerPlace, index: int) -> tuple[bytes, TlogProof]:
         return entry, TlogProof(index, tuple(hashes), note)
     finally:
         store.close()
+
+
+def _require_no_ledger(target: Path, place: LedgerPlace) -> None:
+    """Refuse a ledger's own folder: what was opened there would outlive a redaction."""
+    if (target / place.database.name).exists():
+        raise LedgerError(f"{target} is a ledger", advice="Name another directory for the export.")
 
 
 def _require_same_log(target: Path, state: Checkpoint, place: LedgerPlace) -> None:

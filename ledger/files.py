@@ -6,9 +6,11 @@ after a crash a reader finds the old file or the new one, never half of one.
 
 from __future__ import annotations
 
+import errno
 import os
 import secrets
 import shutil
+import stat
 from io import BytesIO
 from pathlib import Path
 from typing import BinaryIO
@@ -57,6 +59,20 @@ def _replace(path: Path, content: BinaryIO, mode: int) -> None:
             f"{path} could not be written: {error.strerror}",
             advice="Check free space and the directory's rights.",
         ) from error
+
+
+def open_plain(path: Path) -> BinaryIO:
+    """Open a file for reading; what is no plain file could block, or never end.
+
+    Raises:
+        FileNotFoundError: there is none.
+        OSError: it cannot be read.
+    """
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise FileNotFoundError(errno.ENOENT, "it is no plain file", str(path))
+    return os.fdopen(descriptor, "rb")
 
 
 def flush(descriptor: int) -> None:

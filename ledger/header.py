@@ -210,6 +210,11 @@ class Header(NamedTuple):
         )
 
 
+def is_origin(text: str) -> bool:
+    """Say whether `text` can be the name of a ledger."""
+    return len(text) <= _MAX_ORIGIN and _ORIGIN.fullmatch(text) is not None
+
+
 def family(event_type: str) -> str:
     """Return an event type without its version."""
     return event_type.partition("/")[0]

@@ -85,7 +85,7 @@ class Ledger:
         `adopt` is a person's word that the database is whole although this machine has no anchor for it.
 
         Raises:
-            Unanchored: this machine has no anchor, and checkpoints were signed before.
+            Unanchored: this machine has no anchor for it.
             NotALedger: there is none.
             RolledBack: the anchor or a stored checkpoint knows of entries that are gone.
             SplitView: the database holds another history than the one anchored.
@@ -250,9 +250,9 @@ class Ledger:
             self._anchor.require(held, size, lambda at: root_at(at, read))
             stored = self.store.latest_checkpoint()
             tail = self._tail = self._catch_up()
+        if size and held is None and not adopt:
+            raise unanchored(self.origin, size)
         if stored is not None:
-            if held is None and not adopt:
-                raise unanchored(self.origin, size)
             state = open_checkpoint(
                 stored, [VerifierKey(self.origin, k.public_key) for k in tail.ledger_keys()]
             )

@@ -2,7 +2,9 @@
 
 1. The events that say what is redacted and why are appended first; only then are bytes deleted. A
    crash in between leaves bytes that should be gone, and running the command again finishes.
-2. A blob that another event names is not deleted: the redaction is refused, naming the events.
+2. Bytes go everywhere at once. A blob that is an artifact elsewhere too, of another event or under another
+   name, is not deleted: the redaction is refused and names the places, and one that takes in all of them
+   is not.
 3. Deleting happens under the write lock, so that nobody can name the blob meanwhile.
 4. Afterwards what killed processes left of half-written artifacts is removed, the write-ahead log
    emptied and the file rewritten, so that no byte is left in free pages. Copies that were made
@@ -27,12 +29,20 @@ from anvil.ledger.streams import record
 
 
 @dataclass(frozen=True)
-class Redacted:
-    """What a redaction did: the events that say so, and what was deleted."""
+class Gone:
+    """What of one event was redacted."""
 
-    recorded: tuple[Recorded, ...]
+    index: int
     fields: tuple[str, ...]
     artifacts: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Redacted:
+    """What a redaction did: the events that say so, what went in which event, and which blobs were deleted."""
+
+    recorded: tuple[Recorded, ...]
+    gone: tuple[Gone, ...]
     blobs: tuple[BlobRef, ...]
 
 
@@ -40,6 +50,7 @@ class Redacted:
 class _Plan:
     """What is to be redacted in one event."""
 
+    index: int
     target: str
     fields: tuple[str, ...]
     artifacts: tuple[ArtifactEntry, ...]
@@ -48,62 +59,74 @@ class _Plan:
 
 
 def redact(
-    ledger: Ledger, index: int, reason: str, *, fields: Sequence[str] = (), artifacts: Sequence[str] = ()
+    ledger: Ledger,
+    indices: Sequence[int],
+    reason: str,
+    *,
+    fields: Sequence[str] = (),
+    artifacts: Sequence[str] = (),
 ) -> Redacted:
-    """Redact the named fields and artifacts of the event at `index`; all of them when none is named.
+    """Redact the named fields and artifacts of the events at `indices`; all of them when none is named.
 
     Raises:
-        LedgerError: there is no such event, field or artifact, nothing private is in it, or another
-            event names the same blob.
+        LedgerError: there is no such event, field or artifact, nothing private is in it, or the same blob
+            is an artifact elsewhere.
         MalformedEvent: `reason` is no public text.
     """
+    plans = [_plan(ledger, index, fields, artifacts) for index in dict.fromkeys(indices)]
+    _require_found(plans, (*fields, *artifacts))
+    seen = ledger.store.size()
+    _require_unshared(plans, _elsewhere(ledger, plans, 0, seen))
+    drafts = [Draft(event) for plan in plans for event in _events(ledger, plan, reason)]
+    recorded = record(ledger, ledger.signer("operator"), drafts, purpose="redaction") if drafts else []
+    blobs = tuple(dict.fromkeys(blob for plan in plans for blob in plan.blobs))
+    with ledger.undisturbed():
+        with ledger.store.transaction():
+            _require_unshared(plans, _elsewhere(ledger, plans, seen, ledger.store.size()))
+            ledger.store.delete_openings(c for plan in plans for c in plan.commitments)
+            for blob in blobs:
+                ledger.blobs.delete(blob.digest)
+        ledger.blobs.sweep()
+        ledger.store.scrub()
+    gone = tuple(Gone(p.index, p.fields, tuple(a.name for a in p.artifacts)) for p in plans)
+    return Redacted(tuple(recorded), gone, blobs)
+
+
+def _plan(ledger: Ledger, index: int, fields: Sequence[str], artifacts: Sequence[str]) -> _Plan:
     entry = ledger.store.entry(index)
     if entry is None:
         raise LedgerError(
             f"there is no entry {index}; the ledger has {ledger.store.size()}", advice="See `anvil log`."
         )
-    plan = _plan(
-        ledger, leaf_hash(entry).hex(), Header.parse(Envelope.parse(entry).header), fields, artifacts
-    )
-    seen = ledger.store.size()
-    _require_unshared(_others(ledger, plan, 0, seen))
-    already = _already_redacted(ledger, plan.target)
-    drafts = [Draft(event) for event in _events(plan, reason) if _name_of(event) not in already]
-    recorded = record(ledger, ledger.signer("operator"), drafts, purpose="redaction") if drafts else []
-    with ledger.undisturbed():
-        with ledger.store.transaction():
-            _require_unshared(_others(ledger, plan, seen, ledger.store.size()))
-            ledger.store.delete_openings(plan.commitments)
-            for blob in plan.blobs:
-                ledger.blobs.delete(blob.digest)
-        ledger.blobs.sweep()
-        ledger.store.scrub()
-    return Redacted(tuple(recorded), plan.fields, tuple(a.name for a in plan.artifacts), plan.blobs)
-
-
-def _plan(
-    ledger: Ledger, target: str, header: Header, fields: Sequence[str], artifacts: Sequence[str]
-) -> _Plan:
+    header = Header.parse(Envelope.parse(entry).header)
     by_name = {artifact.name: artifact for artifact in header.artifacts}
-    unknown = [name for name in fields if name not in header.sealed] + [
-        n for n in artifacts if n not in by_name
-    ]
-    if unknown:
+    everything = not fields and not artifacts
+    if everything and not header.sealed and not by_name:
         raise LedgerError(
-            f"the event has no sealed field or artifact {', '.join(map(repr, unknown))}",
-            advice=f"It has fields {sorted(header.sealed)} and artifacts {sorted(by_name)}.",
-        )
-    if not fields and not artifacts:
-        fields, artifacts = sorted(header.sealed), sorted(by_name)
-    if not fields and not artifacts:
-        raise LedgerError(
-            "nothing in this event can be redacted: it has no sealed field and no artifact",
+            f"nothing in event {index} can be redacted: it has no sealed field and no artifact",
             advice="What stands in the clear stays in the log for ever.",
         )
-    chosen = tuple(by_name[name] for name in artifacts)
-    commitments = [header.sealed[name] for name in fields] + [a.commitment for a in chosen if a.commitment]
+    named = tuple(name for name in sorted(header.sealed) if everything or name in fields)
+    chosen = tuple(by_name[name] for name in sorted(by_name) if everything or name in artifacts)
+    if not named and not chosen:
+        raise LedgerError(
+            f"event {index} has no sealed field or artifact {', '.join(map(repr, (*fields, *artifacts)))}",
+            advice=f"It has fields {sorted(header.sealed)} and artifacts {sorted(by_name)}.",
+        )
+    commitments = [header.sealed[name] for name in named] + [a.commitment for a in chosen if a.commitment]
     blobs = [blob for artifact in chosen if (blob := blob_of(ledger, artifact)) is not None]
-    return _Plan(target, tuple(fields), chosen, tuple(commitments), tuple(blobs))
+    return _Plan(index, leaf_hash(entry).hex(), named, chosen, tuple(commitments), tuple(blobs))
+
+
+def _require_found(plans: Sequence[_Plan], names: Sequence[str]) -> None:
+    """Refuse a name that is in none of the events: it is a mistake, and something would stay."""
+    found = {name for plan in plans for name in (*plan.fields, *(a.name for a in plan.artifacts))}
+    missing = [name for name in names if name not in found]
+    if missing:
+        raise LedgerError(
+            f"the event has no sealed field or artifact {', '.join(map(repr, missing))}",
+            advice="See `anvil show`.",
+        )
 
 
 def blob_of(ledger: Ledger, artifact: ArtifactEntry) -> BlobRef | None:
@@ -117,11 +140,18 @@ def blob_of(ledger: Ledger, artifact: ArtifactEntry) -> BlobRef | None:
     return BlobRef(members["digest"], members["size"])
 
 
-def _events(plan: _Plan, reason: str) -> Iterator[Event]:
-    for name in plan.fields:
-        yield build(SealedRedacted, {"target": plan.target, "field": name, "reason": reason})
-    for artifact in plan.artifacts:
-        yield build(ArtifactRedacted, {"target": plan.target, "artifact": artifact.name, "reason": reason})
+def _events(ledger: Ledger, plan: _Plan, reason: str) -> Iterator[Event]:
+    """Yield what is to be said and was not said before: a run that was interrupted only has to delete."""
+    already = _already_redacted(ledger, plan.target)
+    said: list[Event] = [
+        build(SealedRedacted, {"target": plan.target, "field": name, "reason": reason})
+        for name in plan.fields
+    ]
+    said += [
+        build(ArtifactRedacted, {"target": plan.target, "artifact": artifact.name, "reason": reason})
+        for artifact in plan.artifacts
+    ]
+    yield from (event for event in said if _name_of(event) not in already)
 
 
 def _name_of(event: Event) -> tuple[str, str]:
@@ -140,27 +170,27 @@ def _already_redacted(ledger: Ledger, target: str) -> set[tuple[str, str]]:
     return found
 
 
-def _others(ledger: Ledger, plan: _Plan, start: int, stop: int) -> list[int]:
-    """Return the indices in the range of other events that name one of the plan's blobs."""
-    digests = {blob.digest for blob in plan.blobs}
+def _elsewhere(ledger: Ledger, plans: Sequence[_Plan], start: int, stop: int) -> list[tuple[int, str]]:
+    """Return where else a blob of the plans is an artifact, as (index, name), in a range of the log."""
+    digests = {blob.digest for plan in plans for blob in plan.blobs}
+    planned = {(plan.index, artifact.name) for plan in plans for artifact in plan.artifacts}
     if not digests:
         return []
     return [
-        row.entry_index
+        (row.entry_index, artifact.name)
         for row in ledger.store.rows(start, stop)
-        if row.leaf_hash.hex() != plan.target and _names_any(ledger, row.entry, digests)
+        for artifact in Header.parse(Envelope.parse(row.entry).header).artifacts
+        if (row.entry_index, artifact.name) not in planned
+        and (blob := blob_of(ledger, artifact)) is not None
+        and blob.digest in digests
     ]
 
 
-def _names_any(ledger: Ledger, entry: bytes, digests: set[str]) -> bool:
-    artifacts = Header.parse(Envelope.parse(entry).header).artifacts
-    blobs = (blob_of(ledger, artifact) for artifact in artifacts)
-    return any(blob is not None and blob.digest in digests for blob in blobs)
-
-
-def _require_unshared(others: list[int]) -> None:
-    if others:
+def _require_unshared(plans: Sequence[_Plan], elsewhere: Sequence[tuple[int, str]]) -> None:
+    if elsewhere:
+        places = ", ".join(f"{name} of event {index}" for index, name in elsewhere[:5])
+        events = " ".join(map(str, sorted({p.index for p in plans} | {index for index, _ in elsewhere})))
         raise LedgerError(
-            f"the same bytes are an artifact of other events too: index {', '.join(map(str, others[:5]))}",
-            advice="Redact those first, or only fields of this one with --field.",
+            f"the same bytes are an artifact elsewhere too: {places}",
+            advice=f"They go everywhere at once, `anvil redact {events}`, or stay: --field leaves artifacts alone.",
         )

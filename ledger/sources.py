@@ -20,17 +20,21 @@ from anvil.ledger.checks.keys import CONTROL_TYPES
 from anvil.ledger.commitments import Opening
 from anvil.ledger.envelope import Envelope
 from anvil.ledger.errors import Malformed, MalformedTile, NotALedger
+from anvil.ledger.files import open_plain
 from anvil.ledger.header import Header
-from anvil.ledger.merkle import CompactRange
+from anvil.ledger.merkle import HASH_SIZE, CompactRange
 from anvil.ledger.note import SignedNote
 from anvil.ledger.places import LedgerPlace
 from anvil.ledger.store import FORMAT, Store
 from anvil.ledger.storedtree import StoredTree
 from anvil.ledger.tiledtree import TILE_HEIGHT, TILE_WIDTH, Subtree
-from anvil.ledger.tiles import decode_bundle, decode_tile, entries_path, layout, tile_path
+from anvil.ledger.tiles import MAX_ENTRY_SIZE, decode_bundle, decode_tile, entries_path, layout, tile_path
 
 OPENINGS_FILE = "openings.ndjson"
 MAX_LEVEL = 63
+
+_LONGEST = 1 << 20
+"""Bytes at most in a checkpoint, and in a line of openings: both stay far below."""
 
 _STRAY: dict[str, Code] = {
     "entries": "tampered",
@@ -226,7 +230,7 @@ class TilesSource:
 
     def __init__(self, directory: Path, blobs: Path | None) -> None:
         self._directory = directory
-        self._note = self._read("checkpoint", NotALedger)
+        self._note = self._read("checkpoint", _LONGEST, NotALedger)
         state = Checkpoint.parse_body(SignedNote.parse(self._note).text)
         self.origin, self.size = state.origin, state.size
         exported = directory / "blobs"
@@ -330,29 +334,47 @@ class TilesSource:
         """Do nothing: no file stays open."""
 
     def _decoded(self, decode: Callable[[bytes, int], list[bytes]], name: str, width: int) -> list[bytes]:
-        raw = self._read(name)
+        raw = self._read(name, width * (HASH_SIZE if decode is decode_tile else 2 + MAX_ENTRY_SIZE))
         try:
             return decode(raw, width)
         except MalformedTile as error:
             raise MalformedTile(f"{name}: {error}") from error
 
-    def _read(self, name: str, missing: type[NotALedger] | type[MalformedTile] = MalformedTile) -> bytes:
+    def _read(
+        self, name: str, most: int, missing: type[NotALedger] | type[MalformedTile] = MalformedTile
+    ) -> bytes:
+        """Return the bytes of a file that has at most so many; a longer one is not read to its end."""
+        path = self._directory / name
         try:
-            return (self._directory / name).read_bytes()
+            with open_plain(path) as file:
+                content = file.read(most + 1)
         except OSError as error:
-            raise missing(f"{self._directory / name} cannot be read: {error.strerror}") from error
+            raise missing(f"{path} cannot be read: {error.strerror}") from error
+        if len(content) > most:
+            raise missing(f"{path} is longer than the {most} bytes that its place allows")
+        return content
 
     def _read_openings(self) -> dict[str, Opening] | None:
         path = self._directory / OPENINGS_FILE
         if not path.exists():
             return None
         openings = {}
-        for number, line in enumerate(self._read(OPENINGS_FILE).splitlines(), 1):
-            try:
-                row = json.loads(line)
-                openings[str(row["commitment"])] = Opening(
-                    bytes.fromhex(row["salt"]), bytes.fromhex(row["value"])
-                )
-            except (ValueError, TypeError, KeyError) as error:
-                raise MalformedTile(f"{path}, line {number}: not an opening: {error}") from error
+        try:
+            with open_plain(path) as file:
+                for number, line in enumerate(iter(lambda: file.readline(_LONGEST), b""), 1):
+                    commitment, opening = _parse_opening(line, f"{path}, line {number}")
+                    openings[commitment] = opening
+        except OSError as error:
+            raise MalformedTile(f"{path} cannot be read: {error.strerror}") from error
         return openings
+
+
+def _parse_opening(line: bytes, where: str) -> tuple[str, Opening]:
+    try:
+        row = json.loads(line)
+        salt, value = bytes.fromhex(row["salt"]), bytes.fromhex(row["value"])
+        if (salt.hex(), value.hex()) != (row["salt"], row["value"]):
+            raise ValueError("hex digits are in lower case, without blanks")
+        return str(row["commitment"]), Opening(salt, value)
+    except (ValueError, TypeError, KeyError, RecursionError) as error:
+        raise MalformedTile(f"{where}: not an opening: {error}") from error

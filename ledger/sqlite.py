@@ -21,6 +21,7 @@ from typing import Any
 from sqlite_utils.utils import sqlite3  # type: ignore[attr-defined]  # pysqlite3 when it is there
 
 from anvil.ledger.errors import LedgerBusy, LedgerError, NotALedger, StoreDamaged
+from anvil.ledger.files import open_plain
 
 BUSY_TIMEOUT_MS = 60_000
 WAL_PAGES = 4_000
@@ -63,12 +64,12 @@ def require_file(path: Path) -> None:
         NotALedger: there is none, or it cannot be read.
     """
     try:
-        with path.open("rb") as file:
+        with open_plain(path) as file:
             file.read(1)
     except FileNotFoundError:
         raise NotALedger(
             f"there is no ledger at {path.parent}: {path.name} does not exist",
-            advice="Name the directory with --ledger DIR, or make a ledger with `anvil init`.",
+            advice="Name the directory with `anvil --ledger DIR …`, or make a ledger with `anvil init`.",
         ) from None
     except OSError as error:
         raise NotALedger(f"{path} cannot be read: {error.strerror}") from error

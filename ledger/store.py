@@ -26,7 +26,7 @@ from sqlite_utils import Database
 
 from anvil.ledger import schema, sqlite
 from anvil.ledger.commitments import Opening
-from anvil.ledger.errors import LedgerBusy, LedgerError, NotALedger, StoreDamaged
+from anvil.ledger.errors import LedgerBusy, LedgerError, NotALedger, SchemaAltered, StoreDamaged
 
 FORMAT = "anvil-ledger/1"
 
@@ -122,6 +122,7 @@ class Store:
 
         Raises:
             NotALedger: there is none, or it is something else.
+            SchemaAltered: what should be a table is a view.
         """
         sqlite.require_safe_version()
         sqlite.require_file(path)
@@ -350,6 +351,10 @@ class Store:
             raise NotALedger(
                 f"{self.path} has schema version {version}, this build reads {schema.SCHEMA_VERSION}"
             )
+        # as SQLite reads the schema; the `type` that stands in it can say anything
+        for name, kind in self._all("SELECT lower(name), type FROM pragma_table_list WHERE schema = 'main'"):
+            if name in schema.TABLES and kind != "table":  # a view is a stranger's SQL, which may never end
+                raise SchemaAltered(f"{self.path}: {name} is a {kind}, expected a table")
 
     def _all(self, sql: str, *values: Any) -> Iterator[Any]:
         with sqlite.translated(self.path):

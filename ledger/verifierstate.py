@@ -82,7 +82,7 @@ class VerifierState:
                 tuple(tuple(bytes.fromhex(node) for node in tile) for tile in members["tiles"]),
                 {item["origin"]: _parse_keyring(item) for item in members["keyrings"]},
                 tuple(CarriedRange(**{**r, "root": bytes.fromhex(r["root"])}) for r in members["carried"]),
-                tuple(StreamHead(**head) for head in members["heads"]),
+                tuple(_parse_head(head) for head in members["heads"]),
             )
             tree = state.tree
             if (tree.size, tree.root().hex()) != (members["size"], members["root"]):
@@ -97,6 +97,14 @@ class VerifierState:
 def _spell_keyring(keyring: Keyring) -> dict[str, Any]:
     keys = [{**asdict(known), "public_key": known.public_key.raw.hex()} for known in keyring.keys.values()]
     return {"origin": keyring.origin, "base": keyring.base, "keys": keys}
+
+
+def _parse_head(members: dict[str, Any]) -> StreamHead:
+    head = StreamHead(**members)
+    texts = (head.stream, head.ledger, head.key, head.header_hash)
+    if type(head.seq) is not int or {type(text) for text in texts} != {str} or head.state != "open":
+        raise ValueError(f"a stream stands at {members!r:.200}")
+    return head
 
 
 def _parse_keyring(members: dict[str, Any]) -> Keyring:

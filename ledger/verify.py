@@ -40,7 +40,7 @@ from anvil.ledger.checks.keys import Control, read_control
 from anvil.ledger.checks.redactions import check_corrections, check_unresolved
 from anvil.ledger.checks.streams import StreamCheck
 from anvil.ledger.checks.tree import StatedRoot, TreeCheck
-from anvil.ledger.errors import CannotVerify, Malformed, SignatureInvalid, StoreDamaged
+from anvil.ledger.errors import CannotVerify, Malformed, SchemaAltered, SignatureInvalid, StoreDamaged
 from anvil.ledger.keyring import Keyring
 from anvil.ledger.note import VerifierKey
 from anvil.ledger.sources import Location, Source
@@ -111,7 +111,8 @@ def verify(
     except Malformed as error:  # exported files whose checkpoint does not even say which log this is
         return Report("not known", 0, 0, findings=[stopped_by(error, otherwise="checkpoint-invalid")])
     except StoreDamaged as error:  # not even the number of entries can be read
-        return Report("not known", 0, 0, findings=[Finding("store-damaged", str(error))])
+        code = "schema-altered" if isinstance(error, SchemaAltered) else "store-damaged"
+        return Report("not known", 0, 0, findings=[Finding(code, str(error))])  # type: ignore[arg-type]
     try:
         state = expectations.state
         report = Report(source.origin, source.size, state.tree.size if state else 0, signatures=signatures)

@@ -36,6 +36,7 @@ from anvil.ledger.errors import (
     SignatureInvalid,
 )
 from anvil.ledger.events import CATALOGUE
+from anvil.ledger.events.base import MAX_SEALED_SIZE
 from anvil.ledger.header import ArtifactEntry, Header, UnsupportedVersion
 from anvil.ledger.keyring import Keyring, changes_keys
 from anvil.ledger.merkle import leaf_hash
@@ -229,11 +230,23 @@ def _check_bytes(index: int, header: Header, context: Context, report: Examined)
     """Rule 6."""
     if context.opening is not None:
         for name, commitment in header.sealed.items():
-            _open(index, header, "sealed", name, commitment, context, report)
+            value = _open(index, header, "sealed", name, commitment, context, report)
+            if value is not None:
+                _check_value(index, header, name, value, report)
     for artifact in header.artifacts:
         blob = _shown_blob(index, header, artifact, context, report)
         if blob is not None and context.blob is not None:
             _check_blob(index, header, artifact.name, blob, context.blob(blob.digest), report)
+
+
+def _check_value(index: int, header: Header, name: str, value: bytes, report: Examined) -> None:
+    try:
+        if len(value) > MAX_SEALED_SIZE:
+            raise MalformedEvent(f"{len(value)} bytes, at most {MAX_SEALED_SIZE} are sealed")
+        canonical.decode(value)
+    except Malformed as error:
+        message = f"what is sealed as {name!r} is no sealed value: {error}"
+        report.findings.append(Finding("sealed-altered", message, index, stream=header.stream))
 
 
 def _open(

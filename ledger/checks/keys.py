@@ -73,16 +73,16 @@ class Control:
     signers: dict[int, tuple[str, str]] = field(default_factory=dict)
     findings: list[Finding] = field(default_factory=list)
 
-    def redactions(self) -> set[tuple[str, str, str]]:
-        """Return what was redacted, as (entry hash, ``sealed`` or ``artifact``, name), by rule 4."""
-        found: set[tuple[str, str, str]] = set()
+    def redactions(self) -> dict[tuple[str, str, str], int]:
+        """Return what was redacted, as (entry hash, ``sealed`` or ``artifact``, name), and where (rule 4)."""
+        found: dict[tuple[str, str, str], int] = {}
         for index, event in self.corrections:
             if self._is_disowned(index):
                 continue
             if isinstance(event, SealedRedacted):
-                found.add((event.target, "sealed", event.field))
+                found[event.target, "sealed", event.field] = index
             elif isinstance(event, ArtifactRedacted):
-                found.add((event.target, "artifact", event.artifact))
+                found[event.target, "artifact", event.artifact] = index
         return found
 
     def ends(self) -> list[tuple[int, StreamAbandoned]]:

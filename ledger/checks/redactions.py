@@ -9,7 +9,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Protocol
 
 from anvil.ledger import canonical
@@ -33,11 +33,16 @@ class Entries(Protocol):
         """Return an entry."""
 
 
-def check_unresolved(unresolved: Iterable[Unresolved], redacted: set[tuple[str, str, str]]) -> list[Finding]:
-    """Rule 1: return a finding for each thing that is gone without a redaction."""
+def check_unresolved(
+    unresolved: Iterable[Unresolved], redacted: Mapping[tuple[str, str, str], int]
+) -> list[Finding]:
+    """Rule 1: return a finding for each thing that is gone without a later redaction.
+
+    `redacted` has the index of the event that says so.
+    """
     findings = []
     for item in unresolved:
-        if (item.leaf.hex(), item.kind, item.name) in redacted:
+        if redacted.get((item.leaf.hex(), item.kind, item.name), -1) > item.index:
             continue
         code = "artifact-missing" if item.kind == "artifact" else "sealed-missing"
         message = f"the {item.what} of {item.kind} {item.name!r} is gone, and no redaction says so"

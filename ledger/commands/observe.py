@@ -56,8 +56,10 @@ def observe(
     \b
     Example:
       anvil observe "Healthy, but answered nonsense." \\
-        --status operator-observed-incomplete --subject campaign=qwen38 --subject attempt=a3
+        --status operator-observed-incomplete \\
+        --subject campaign=qwen38 --subject attempt=a3
     """
+    _require_words(text)
     if status in _NEEDS_BYTES and not files:
         raise LedgerError(
             f"status {status} says that bytes were kept, and no file is attached",
@@ -67,16 +69,30 @@ def observe(
         ObservationNoted,
         {"status": status, "public_text": text if public else None, "text": None if public else text},
     )
+    event.openings()  # as early as the signer below: no blob is kept for what cannot be recorded
     about = parse_subject(subject)
     with Ledger.open(place().directory) as ledger:
+        signer = ledger.signer("operator")  # first: no blob is kept for what cannot be signed
         attachments = tuple(_attach(ledger.blobs, number, path) for number, path in enumerate(files, 1))
-        recorded = record(
-            ledger, ledger.signer("operator"), [Draft(event, about, attachments)], purpose="observation"
-        )[0]
+        recorded = record(ledger, signer, [Draft(event, about, attachments)], purpose="observation")[0]
     if as_json:
         answer_json("anvil.observe/1", {"index": recorded.index, "entry_hash": recorded.entry_hash})
     else:
         answer(f"Recorded at index {recorded.index} as {recorded.entry_hash}")
+
+
+def _require_words(text: str) -> None:
+    """Refuse what is recorded by mistake: an empty variable, or bytes of another encoding.
+
+    Raises:
+        BadParameter: the text is empty or no UTF-8.
+    """
+    if not text.strip():
+        raise click.BadParameter("there are no words in it", param_hint="TEXT")
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise click.BadParameter("it is not UTF-8, or the locale is not", param_hint="TEXT") from error
 
 
 def parse_subject(pairs: tuple[str, ...]) -> Subject:

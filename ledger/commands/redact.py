@@ -10,38 +10,39 @@ from anvil.ledger.redaction import redact as redact_event
 
 
 @click.command()
-@click.argument("index", type=click.IntRange(0))
+@click.argument("indices", metavar="INDEX...", type=click.IntRange(0), nargs=-1, required=True)
 @click.option("--reason", required=True, help="Why. Public, and in the log for ever.")
 @click.option("--field", "fields", multiple=True, help="Only this sealed field. Can be repeated.")
 @click.option("--artifact", "artifacts", multiple=True, help="Only this artifact. Can be repeated.")
 @json_option
 def redact(
-    index: int, reason: str, fields: tuple[str, ...], artifacts: tuple[str, ...], as_json: bool
+    indices: tuple[int, ...], reason: str, fields: tuple[str, ...], artifacts: tuple[str, ...], as_json: bool
 ) -> None:
     """Delete private bytes for good, and say so in the log.
 
     Without --field and --artifact everything private in the event goes. The event itself, and the
-    commitments in it, stay. Backups and exports made earlier still hold the bytes: they are yours to
-    delete.
+    commitments in it, stay. Bytes that are an artifact of several events go from all of them at once:
+    name each. Backups and exports made earlier still hold the bytes: they are yours to delete.
 
     \b
     Example:
       anvil redact 17 --reason "The prompt named a customer."
     """
     with Ledger.open(place().directory) as ledger:
-        done = redact_event(ledger, index, reason, fields=fields, artifacts=artifacts)
+        done = redact_event(ledger, indices, reason, fields=fields, artifacts=artifacts)
     if as_json:
         answer_json(
             "anvil.redact/1",
             {
-                "target": index,
+                "targets": [
+                    {"index": g.index, "fields": g.fields, "artifacts": g.artifacts} for g in done.gone
+                ],
                 "events": [r.index for r in done.recorded],
-                "fields": list(done.fields),
-                "artifacts": list(done.artifacts),
                 "blobs_deleted": len(done.blobs),
             },
         )
         return
-    names = ", ".join([*(f"field {n}" for n in done.fields), *(f"artifact {n}" for n in done.artifacts)])
-    answer(f"Redacted in entry {index}: {names}")
+    for gone in done.gone:
+        names = [*(f"field {name}" for name in gone.fields), *(f"artifact {name}" for name in gone.artifacts)]
+        answer(f"Redacted in entry {gone.index}: {', '.join(names)}")
     say("Backups and exports made before may still hold the bytes; delete them yourself.")

@@ -6,9 +6,10 @@ import json
 
 import click
 
+from anvil.ledger import canonical
 from anvil.ledger.commands.output import answer, answer_bytes, answer_json, json_option, place, visible
 from anvil.ledger.envelope import Envelope
-from anvil.ledger.errors import LedgerError
+from anvil.ledger.errors import LedgerError, Malformed
 from anvil.ledger.header import ArtifactEntry, Header
 from anvil.ledger.merkle import leaf_hash
 from anvil.ledger.store import Store
@@ -44,7 +45,7 @@ def show(index: int, raw: bool, as_json: bool) -> None:
             "entry_hash": leaf_hash(entry).hex(),
             "signed_by": [signature.key_id for signature in envelope.signatures],
             "header": json.loads(envelope.header),
-            "sealed": {name: _opened(store, commitment) for name, commitment in header.sealed.items()},
+            "sealed": {name: _opened(store, name, commitment) for name, commitment in header.sealed.items()},
             "artifacts": {a.name: _blob(store, a) for a in header.artifacts},
         }
     finally:
@@ -55,15 +56,30 @@ def show(index: int, raw: bool, as_json: bool) -> None:
         answer(_text(index, members, header))
 
 
-def _opened(store: Store, commitment: str) -> object:
+def _opened(store: Store, name: str, commitment: str) -> object:
+    """Return what is sealed under `name`, or None when it is not at hand.
+
+    Raises:
+        LedgerError: it is not what was sealed.
+    """
     opening = store.opening(commitment)
-    return None if opening is None else json.loads(opening.value)
+    if opening is None:
+        return None
+    try:
+        if opening.commitment() == commitment:
+            return canonical.decode(opening.value)
+    except Malformed:
+        pass  # a salt of another length, or no value: told alike
+    raise LedgerError(
+        f"what is kept for {name!r} is not what was sealed: it does not fit its commitment",
+        advice="Somebody altered it; `anvil verify` says where. `--raw` shows what was signed.",
+    )
 
 
 def _blob(store: Store, artifact: ArtifactEntry) -> object:
     if artifact.commitment is None:
         return {"digest": artifact.digest, "size": artifact.size}
-    return _opened(store, artifact.commitment)
+    return _opened(store, artifact.name, artifact.commitment)
 
 
 def _text(index: int, members: dict[str, object], header: Header) -> str:

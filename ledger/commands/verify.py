@@ -21,14 +21,16 @@ from anvil.ledger.commands.output import (
     visible,
 )
 from anvil.ledger.commands.proofs import verify_proof
-from anvil.ledger.errors import CannotVerify, LedgerError
-from anvil.ledger.files import write_whole
+from anvil.ledger.errors import CannotVerify, LedgerError, StoreDamaged
+from anvil.ledger.files import open_plain, write_whole
 from anvil.ledger.note import VerifierKey
 from anvil.ledger.places import LedgerPlace, state_directory
 from anvil.ledger.sources import DatabaseLocation, Location, TilesLocation
 from anvil.ledger.verifierstate import VerifierState
 from anvil.ledger.verify import Expectations, Report
 from anvil.ledger.verify import verify as verify_ledger
+
+_LONGEST_KEY = 4096
 
 _file = click.Path(path_type=Path, dir_okay=False)
 _directory = click.Path(path_type=Path, exists=True, file_okay=False)
@@ -74,7 +76,8 @@ def verify(
     \b
     Examples:
       anvil verify
-      anvil verify --tiles for-the-auditor/ --key log.vkey --checkpoint kept.checkpoint
+      anvil verify --tiles for-the-auditor/ --key log.vkey \\
+        --checkpoint kept.checkpoint
       anvil verify --proof 9.tlog-proof --entry 9.entry --key log.vkey
     """
     if proof is not None or entry is not None:
@@ -94,12 +97,20 @@ def verify(
     except LedgerError as error:
         raise CannotVerify(f"nothing was verified: {error}", advice=error.advice) from error
     if since is not None and report.state is not None and report.exit_code in (0, 3):
-        write_whole(since, report.state.encode(), mode=0o600)
+        _keep(since, report.state)
     if as_json:
         answer_json("anvil.verify/1", _members(report))
     else:
         _print(report)
     click.get_current_context().exit(report.exit_code)
+
+
+def _keep(path: Path, state: VerifierState) -> None:
+    try:
+        write_whole(path, state.encode(), mode=0o600)
+    except LedgerError as error:  # nothing is wrong with the ledger, which exit code 1 would say
+        message = f"the ledger was checked, and how far could not be kept: {error}"
+        raise CannotVerify(message, advice=error.advice) from error
 
 
 def _ask(
@@ -123,14 +134,20 @@ def _known_here(
     ledger: LedgerPlace, keys: tuple[VerifierKey, ...]
 ) -> tuple[tuple[VerifierKey, ...], Anchored | None]:
     """Return what this machine knows about the ledger: its anchor, and the public key beside it."""
-    source = DatabaseLocation.of(ledger).open()
+    try:
+        source = DatabaseLocation.of(ledger).open()
+    except StoreDamaged:
+        return keys, None  # verification says what is wrong
     try:
         origin = source.origin
     finally:
         source.close()
     if not keys and ledger.verifier_key.exists():
         try:
-            keys = (VerifierKey.parse(ledger.verifier_key.read_text(encoding="utf-8").strip()),)
+            with open_plain(ledger.verifier_key) as file:
+                keys = (VerifierKey.parse(file.read(_LONGEST_KEY).decode().strip()),)
+        except OSError as error:
+            raise CannotVerify(f"{ledger.verifier_key} cannot be read: {error.strerror}") from error
         except (LedgerError, UnicodeDecodeError) as error:
             raise CannotVerify(f"{ledger.verifier_key} holds no verifier key: {error}") from error
     return keys, Anchor(state_directory(), origin).read()
@@ -162,8 +179,8 @@ def _verdict(report: Report) -> str:
         return f"Verified: {report.size} entries{checked}."
     if report.exit_code == 3:
         return (
-            f"Consistent up to {report.size} entries. Whether there were more is not known here: give a kept\n"
-            "checkpoint with --checkpoint, or your earlier state with --since."
+            f"Consistent up to {report.size} entries. Whether there were more is not known here:\n"
+            "give a kept checkpoint with --checkpoint, or your earlier state with --since."
         )
     failures = sum(1 for f in report.findings if f.severity in ("failure", "fatal"))
     return f"Not verified: {failures} finding{'s' if failures != 1 else ''}."

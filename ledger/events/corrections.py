@@ -37,7 +37,7 @@ class SealedRedacted(Event):
 class ArtifactRedacted(Event):
     """The bytes of one artifact, and for a private one its digest, were deleted for good.
 
-    Appended before they are. Refused while another event names the same bytes.
+    Appended before they are. Bytes that are an artifact elsewhere too go everywhere at once, or stay.
     """
 
     signed_by: ClassVar[frozenset[Role]] = _OPERATOR

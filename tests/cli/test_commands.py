@@ -216,8 +216,38 @@ def test_redact_refuses_bytes_that_another_event_names(ledger: Anvil) -> None:
     second = observed(ledger, "two", "--attach", "a.txt")
     ran = ledger("redact", first, "--reason", "x")
     assert ran.code == 1
-    assert f"index {second}" in ran.err
+    assert f"attachment-1 of event {second}" in ran.err
+    assert f"anvil redact {first} {second}" in ran.err
     assert ledger("redact", first, "--reason", "x", "--field", "text").code == 0
+
+
+def test_redact_deletes_shared_bytes_from_all_events_at_once(ledger: Anvil) -> None:
+    Path("a.txt").write_text("very private")
+    Path("b.txt").write_text("other bytes")
+    first = observed(ledger, "one", "--attach", "a.txt")
+    second = observed(ledger, "two", "--attach", "b.txt", "--attach", "a.txt")
+    named = ("--artifact", "attachment-1", "--artifact", "attachment-2")
+    assert ledger("redact", first, second, "--reason", "x", "--artifact", "attachment-9").code == 1
+    ran = ledger("redact", first, second, first, "--reason", "x", *named, "--json")
+    assert [t["artifacts"] for t in ran.json["targets"]] == [
+        ["attachment-1"],
+        ["attachment-1", "attachment-2"],
+    ]
+    assert (ran.json["blobs_deleted"], len(ran.json["events"])) == (2, 3)
+    assert not [path for path in Path("anvil-ledger/blobs").rglob("*") if path.is_file()]
+    report = ledger("verify", "--json")
+    assert (report.code, [f["code"] for f in report.json["findings"]]) == (0, ["redacted"])
+
+
+def test_redact_refuses_bytes_that_the_event_names_twice(ledger: Anvil) -> None:
+    Path("a.txt").write_text("twice")
+    index = observed(ledger, "one", "--attach", "a.txt", "--attach", "a.txt")
+    ran = ledger("redact", index, "--reason", "x", "--artifact", "attachment-1")
+    assert ran.code == 1
+    assert f"attachment-2 of event {index}" in ran.err
+    assert ledger("verify").code == 0
+    assert ledger("redact", index, "--reason", "x").code == 0
+    assert ledger("verify").code == 0
 
 
 def test_backup_and_restore_make_a_new_ledger_that_says_what_was_lost(ledger: Anvil, tmp_path: Path) -> None:

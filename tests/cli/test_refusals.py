@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -47,7 +50,9 @@ def test_without_a_ledger(anvil: Anvil, arguments: list[str], code: int, says: s
         (["observe", "turned \u202e round", "--public", *STATUS], 1, "U+202E"),
         (["observe", "x" * 1001, "--public", *STATUS], 1, "at most 1000"),
         (["observe", "x" * (1 << 20), *STATUS], 1, "Attach long text"),
-        (["observe", "", "--public", *STATUS], 1, "at least 1"),
+        (["observe", "", "--public", *STATUS], 2, "no words"),
+        (["observe", " \n", *STATUS], 2, "no words"),
+        (["observe", "caf\udce9", *STATUS], 2, "not UTF-8"),
         (["observe", "x", *STATUS, "--subject", "colour=red"], 2, "campaign="),
         (["observe", "x", *STATUS, "--subject", "campaign=No Good"], 2, "no label"),
         (["observe", "x", *STATUS, "--subject", "campaign=a", "--subject", "campaign=b"], 2, "each once"),
@@ -56,7 +61,7 @@ def test_without_a_ledger(anvil: Anvil, arguments: list[str], code: int, says: s
         (["show", "-1"], 2, "-1"),
         (["prove", "99"], 1, "there is no entry 99"),
         (["redact", "99", "--reason", "x"], 1, "there is no entry 99"),
-        (["redact", "0", "--reason", "x"], 1, "nothing in this event can be redacted"),
+        (["redact", "0", "--reason", "x"], 1, "nothing in event 0 can be redacted"),
         (["redact", "0", "--reason", "x", "--field", "text"], 1, "no sealed field or artifact 'text'"),
         (["init", "--origin", "x.test.invalid"], 1, "is in use"),
         (["key", "rotate", "nobody"], 1, "names 0 keys"),
@@ -70,6 +75,7 @@ def test_without_a_ledger(anvil: Anvil, arguments: list[str], code: int, says: s
         (["verify", "--checkpoint", "missing"], 3, "cannot be read"),
         (["verify", "--key", "junk"], 2, "no verifier key"),
         (["export", "full"], 1, "holds other files"),
+        (["export", "--audit", "anvil-ledger"], 1, "is a ledger"),
         (["backup", "junk"], 1, "never replaces"),
         (["restore", "junk", "new"], 3, "not an SQLite database"),
     ],
@@ -82,6 +88,28 @@ def test_with_a_ledger(ledger: Anvil, arguments: list[str], code: int, says: str
     assert (ran.code, ran.out) == (code, "")
     assert says in ran.err
     assert ledger("verify", "--json").json["size"] == 2, "nothing was recorded"
+
+
+def test_a_state_that_cannot_be_kept_is_no_fault_of_the_ledger(ledger: Anvil) -> None:
+    ran = ledger("verify", "--since", "no-such-folder/my.state")
+    assert (ran.code, ran.out) == (3, "")
+    assert "could not be kept" in ran.err
+
+
+def test_what_cannot_be_signed_leaves_no_blob(ledger: Anvil, monkeypatch: pytest.MonkeyPatch) -> None:
+    Path("a.txt").write_text("very private")
+    monkeypatch.setenv("ANVIL_KEYS", "no-keys-here")
+    assert ledger("observe", "x", *STATUS, "--attach", "a.txt").code == 1
+    assert not [path for path in Path("anvil-ledger/blobs").rglob("*") if path.is_file()]
+
+
+def test_a_reader_that_went_away_is_no_finding(ledger: Anvil) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    command = [sys.executable, "-c", "from anvil.ledger.cli import main; main()", "verify"]
+    ran = subprocess.run(command, stdout=writing, stderr=subprocess.PIPE, check=False)
+    os.close(writing)
+    assert (ran.returncode, ran.stderr) == (141, b"")
 
 
 def test_a_database_that_is_no_ledger(anvil: Anvil) -> None:

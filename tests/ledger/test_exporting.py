@@ -22,7 +22,7 @@ def small(tmp_path: Path, home: Path) -> Small:
 
 def redacted(small: Small) -> None:
     with Ledger.open(small.place.directory) as ledger:
-        redact(ledger, SEALED, "It named a customer.", fields=(), artifacts=())
+        redact(ledger, [SEALED], "It named a customer.", fields=(), artifacts=())
 
 
 def contents(directory: Path) -> dict[str, bytes]:

@@ -72,6 +72,16 @@ def _bwrap() -> str:
     return _on_path("bwrap") or _runs("bwrap", "--unshare-all", "--ro-bind", "/", "/", "true")
 
 
+def _node() -> str:
+    if wrong := _on_path("node"):
+        return wrong
+    version = subprocess.run(
+        ["node", "--version"], capture_output=True, text=True, check=False
+    ).stdout.strip()
+    major = version.removeprefix("v").split(".")[0]
+    return "" if major.isdigit() and int(major) >= 18 else f"node 18 or newer, found {version!r}"
+
+
 def _docker() -> str:
     from support import dockerd
 
@@ -114,6 +124,7 @@ PROBES: dict[str, Callable[[], str]] = {
     "evidence": lambda: _folder(EVIDENCE, "ANVIL_TEST_EVIDENCE"),
     "go": _go,
     "mount": _mount,
+    "node": _node,
     "openssl": _openssl,
     "quickstart": _quickstart,
     "root": _root,

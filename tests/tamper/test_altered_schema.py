@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
@@ -10,9 +11,10 @@ from typing import Any
 import pytest
 from support.ledgers import Small, attack, refused
 
-from anvil.ledger.errors import StoreDamaged
+from anvil.ledger.errors import SchemaAltered, StoreDamaged
 from anvil.ledger.recording import Ledger
 from anvil.ledger.schema import INDEXES, TRIGGERS
+from anvil.ledger.store import Store
 
 CLI = Callable[..., tuple[int, dict[str, Any]]]
 
@@ -145,3 +147,27 @@ def test_a_column_has_another_name(small: Small, name: str) -> None:
         f"UPDATE sqlite_schema SET sql = replace(sql, '{name}', '{name[:-1]}_') WHERE name = 'entries'",
     )
     assert small.verify().exit_code == 1
+
+
+@pytest.mark.parametrize("table", ["ledger", "entries", "nodes", "checkpoints", "openings"])
+@pytest.mark.parametrize("name", [str.lower, str.upper])
+def test_a_table_becomes_a_view_that_never_ends(
+    small: Small, cli: CLI, table: str, name: Callable[[str], str]
+) -> None:
+    columns = {"ledger": "x AS origin, x AS format", "checkpoints": "x AS size, x AS note"}.get(table, "x")
+    endless = "WITH RECURSIVE c (x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c)"
+    alter(small, f"DROP TABLE {table}", f"CREATE VIEW {name(table)} AS {endless} SELECT {columns} FROM c")
+    code, report = cli(small.place.directory)
+    assert (code, [f["code"] for f in report["findings"]]) == (1, ["schema-altered"])
+    for refusing in (Store.open, Store.open_readonly):
+        with pytest.raises(SchemaAltered, match=f"{table} is a view"):
+            refusing(small.place.database)
+
+
+@pytest.mark.parametrize("name", ["ledger.db", "log.vkey"])
+def test_a_pipe_in_the_place_of_a_file_is_not_waited_for(small: Small, cli: CLI, name: str) -> None:
+    (small.place.directory / name).unlink()
+    os.mkfifo(small.place.directory / name)
+    code, report = cli(small.place.directory)
+    assert code == 3
+    assert name in report["error"]

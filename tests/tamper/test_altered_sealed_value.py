@@ -6,10 +6,12 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from support.ledgers import PRIVATE, SEALED, Small, attack, refused
+from support.ledgers import PRIVATE, SEALED, SIZE, Small, attack, forge, header_in, push, refused, session
 
+from anvil.ledger.cli import main
 from anvil.ledger.commitments import Opening
 from anvil.ledger.errors import LedgerError
+from anvil.ledger.events import ObservationNoted
 
 CLI = Callable[..., tuple[int, dict[str, Any]]]
 
@@ -88,3 +90,35 @@ def test_a_salt_of_the_wrong_length_is_no_traceback(small: Small) -> None:
     except LedgerError:
         return
     refused(report, "sealed-altered", SEALED)
+
+
+@pytest.mark.parametrize("content", [b'"a kinder remark"', b"\xff", b""])
+@pytest.mark.parametrize("column", ["value", "salt"])
+def test_show_does_not_pass_it_off_as_what_was_sealed(
+    small: Small, capsys: pytest.CaptureFixture[str], column: str, content: bytes
+) -> None:
+    with attack(small) as db:
+        db.execute(f"UPDATE openings SET {column} = ? WHERE commitment = ?", [content, commitment(small)])
+    with pytest.raises(SystemExit) as stop:
+        main(["--ledger", str(small.place.directory), "show", str(PRIVATE)])
+    shown = capsys.readouterr()
+    assert (stop.value.code, shown.out) == (1, "")
+    assert "does not fit its commitment" in shown.err
+
+
+@pytest.mark.parametrize("value", [b"not json", b'"a" ', b'{"A":1}', b"1.5", b'"' + b"x" * 70_000 + b'"'])
+def test_a_value_that_no_writer_seals(small: Small, value: bytes) -> None:
+    """Its signer committed to it, and it is still no value of a sealed field (docs/format.md, section 4)."""
+    opening = Opening.of(value)
+    operator = small.key("operator")
+    (opened,) = session(small.origin, operator, close=False)
+    said = ObservationNoted(status="declared", public_text=None, text="replaced below")
+    entry = forge(
+        small.origin, said, operator, after=header_in(opened), sealed={"text": opening.commitment()}
+    )
+    with attack(small) as db:
+        push(db, opened, entry)
+        db.execute(
+            "INSERT INTO openings VALUES (?, ?, ?)", [opening.commitment(), opening.salt, opening.value]
+        )
+    refused(small.verify(), "sealed-altered", SIZE + 1)

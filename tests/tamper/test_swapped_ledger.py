@@ -78,3 +78,12 @@ def test_the_format(small: Small) -> None:
     with attack(small) as db:
         db.execute("UPDATE ledger SET format = 'anvil-ledger/2'")
     refused(small.verify(), "schema-altered")
+
+
+@pytest.mark.parametrize("origin", ["a\0b", "../" * 2000, "", "a b+c"])
+def test_a_name_that_is_none(small: Small, cli: CLI, origin: str) -> None:
+    with attack(small) as db:
+        db.execute("UPDATE ledger SET origin = ?", [origin])
+    code, report = cli(small.place.directory)
+    assert code == 1
+    assert "other-ledger" in {finding["code"] for finding in report["findings"]}

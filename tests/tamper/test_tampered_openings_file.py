@@ -52,6 +52,11 @@ def test_a_byte_is_flipped(openings: Path, check: Check) -> None:
         assert check()[0] != 0
 
 
+def test_a_line_is_nested_without_end(openings: Path, check: Check) -> None:
+    openings.write_bytes(openings.read_bytes() + b"[" * 200_000 + b"\n")
+    assert check() == (1, [("file-damaged", None)])
+
+
 @pytest.mark.parametrize("member", ["salt", "value", "commitment"])
 def test_a_member_is_altered(openings: Path, check: Check, member: str) -> None:
     content = rows(openings)
@@ -97,3 +102,13 @@ def test_the_file_is_empty(openings: Path, check: Check) -> None:
 def test_the_file_is_removed_and_verification_says_so(openings: Path, check: Check) -> None:
     openings.unlink()
     assert check() == (0, [("not-checked", None)])
+
+
+@pytest.mark.parametrize(
+    "spelled", [str.upper, lambda text: " " + text, lambda text: text[:2] + " " + text[2:]]
+)
+def test_hex_digits_in_another_spelling(openings: Path, check: Check, spelled: Callable[[str], str]) -> None:
+    content = rows(openings)
+    content[0]["salt"] = spelled(content[0]["salt"])
+    write(openings, content)
+    assert check() == (1, [("file-damaged", None)])

@@ -54,6 +54,12 @@ def test_a_byte_is_flipped(small: Small, state: Path, cli: CLI) -> None:
         {"keyrings": [{}]},
         {"heads": [{"stream": "x"}]},
         {"heads": [["x"]]},
+        {"heads": [{"stream": [], "ledger": "a", "key": "b", "seq": 0, "header_hash": "c", "state": "open"}]},
+        {
+            "heads": [
+                {"stream": "s", "ledger": "a", "key": "b", "seq": "0", "header_hash": "c", "state": "open"}
+            ]
+        },
         {"carried": [{}]},
         {"origin": 7},
     ],

@@ -68,8 +68,8 @@ def test_a_redaction_while_somebody_reads_is_finished_by_running_it_again(place:
         with faults.reading(place) as reader, reader.snapshot():
             reader.size()
             with pytest.raises(LedgerBusy, match="another process is reading"):
-                redact(ledger, index, "It was private.")
-        done = redact(ledger, index, "It was private.")
+                redact(ledger, [index], "It was private.")
+        done = redact(ledger, [index], "It was private.")
         assert done.recorded == ()
     faults.require_sound(place, "redacted")
     assert not [p for p in place.rglob("*") if p.is_file() and b"PRIVATE" in p.read_bytes()]
