@@ -27,9 +27,7 @@ from anvil.collectors.completion import read_chat
 from anvil.collectors.interface import Answer, Exchange, Recorder
 from anvil.ledger.clock import system_clock
 from anvil.ledger.drafts import Attachment
-from anvil.ledger.events.engines import HealthObserved, Reachability
-
-CapField = Literal["max_completion_tokens", "max_tokens", "neither"]
+from anvil.ledger.events.engines import CapField, HealthObserved, Reachability
 
 CAP_FIELDS: tuple[Literal["max_completion_tokens", "max_tokens"], ...] = (
     "max_completion_tokens",

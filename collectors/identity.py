@@ -19,14 +19,14 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, get_args
+from typing import Any, get_args
 
 from pydantic import TypeAdapter, ValidationError
 
 from anvil.collectors.client import Client
 from anvil.collectors.interface import Exchange, Recorder
 from anvil.ledger.drafts import Attachment
-from anvil.ledger.events.engines import EngineIdentified, IdentityClaim
+from anvil.ledger.events.engines import EngineIdentified, IdentityClaim, IdentitySource, IdentitySubject
 from anvil.ledger.public import Digest, ImageReference, Revision, Version, Word
 
 IMPOSSIBLE_MODEL = "anvil-no-such-model-5f1d7a"
@@ -34,29 +34,16 @@ IMPOSSIBLE_MODEL = "anvil-no-such-model-5f1d7a"
 
 ENGINES = ("vllm", "sglang", "llamacpp")
 
-Source = Literal[
-    "image_digest",
-    "image_label",
-    "version_endpoint",
-    "log_line",
-    "models_endpoint",
-    "package_version",
-    "model_files",
-    "chat_template",
-    "props_endpoint",
-]
-What = Literal["engine_version", "engine_revision", "image", "model_revision", "served_name", "chat_template"]
-
 _MAX_CLAIMS = 64
 _DISTRIBUTIONS = frozenset({"ubuntu", "debian", "rockylinux", "almalinux", "fedora", "alpine"})
-_IN_LOG: tuple[tuple[Source, What, re.Pattern[bytes]], ...] = (
+_IN_LOG: tuple[tuple[IdentitySource, IdentitySubject, re.Pattern[bytes]], ...] = (
     ("log_line", "engine_version", re.compile(rb"\bversion (\d+\.\d+[0-9A-Za-z.+-]*)\s*$", re.MULTILINE)),
     ("log_line", "engine_version", re.compile(rb"LLM engine \(v(\d[0-9A-Za-z.+-]*)\)")),
     ("log_line", "engine_version", re.compile(rb"build_info: (b\d+-\S+)")),
     ("log_line", "model_revision", re.compile(rb"[ ,]revision=([0-9a-f]{40})\b")),
     ("package_version", "engine_version", re.compile(rb"^engine package \S+ (\S+)$", re.MULTILINE)),
 )
-_LANGUAGES: Mapping[What, TypeAdapter[str]] = {
+_LANGUAGES: Mapping[IdentitySubject, TypeAdapter[str]] = {
     "engine_version": TypeAdapter(Version),
     "engine_revision": TypeAdapter(Revision),
     "image": TypeAdapter(ImageReference | Digest),
@@ -92,8 +79,8 @@ class Launched:
 class Claim:
     """One source's word about one thing, as text."""
 
-    source: Source
-    what: What
+    source: IdentitySource
+    what: IdentitySubject
     text: str
 
 
@@ -221,7 +208,7 @@ def _label_claims(labels: Mapping[str, str]) -> Iterator[Claim]:
             yield Claim("image_label", "engine_revision", text)
 
 
-def _claims_of(answer: Any, source: Source) -> Iterator[Claim]:
+def _claims_of(answer: Any, source: IdentitySource) -> Iterator[Claim]:
     """Yield what a version endpoint says, in vLLM's and SGLang's shapes."""
     text = answer.get("version") if isinstance(answer, dict) else None
     if isinstance(text, str) and text:
@@ -239,7 +226,7 @@ def _props_claims(props: Mapping[str, Any]) -> Iterator[Claim]:
         yield Claim("props_endpoint", "chat_template", f"sha256:{digest}")
 
 
-def _with_commit(source: Source, what: What, text: str) -> Iterator[Claim]:
+def _with_commit(source: IdentitySource, what: IdentitySubject, text: str) -> Iterator[Claim]:
     """Yield a claim, and beside a version the commit that stands in it; nothing for one that says unknown."""
     if "unknown" in text:
         return
@@ -269,7 +256,7 @@ def _engines(version: Any, models: Any, props: Any, info: Any, listing: Exchange
 
 def disagreements(claims: Iterable[Claim], launched: Launched) -> tuple[str, ...]:
     """Return what the claims, and what the recipe expects, do not agree about."""
-    texts: dict[str, list[str]] = {what: [] for what in get_args(What)}
+    texts: dict[str, list[str]] = {what: [] for what in get_args(IdentitySubject)}
     for claim in claims:
         if claim.source != "package_version":
             texts[claim.what].append(claim.text)

@@ -14,7 +14,7 @@ import asyncio
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Generic, Literal, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -26,13 +26,12 @@ from anvil.collectors.filler import GENERATOR, VERSION, Draws, Filler, seed_for
 from anvil.collectors.interface import Answer, Endpoint, Exchange, Recorder
 from anvil.ledger.drafts import Attachment
 from anvil.ledger.events.checks import CheckCompleted, GeneratedPrompt
+from anvil.ledger.events.engines import CapField
 from anvil.ledger.header import Subject
 from anvil.ledger.public import MediaType
 
 CHAT = "/v1/chat/completions"
 RESPONSES = "/v1/responses"
-
-CapField = Literal["max_completion_tokens", "max_tokens", "neither"]
 
 _MEDIA_TYPE: TypeAdapter[str] = TypeAdapter(MediaType)
 

@@ -21,6 +21,27 @@ from anvil.ledger.public import (
 
 _COLLECTOR: frozenset[Role] = frozenset({"collector"})
 
+IdentitySource = Literal[
+    "image_digest",
+    "image_label",
+    "version_endpoint",
+    "log_line",
+    "models_endpoint",
+    "package_version",
+    "model_files",
+    "chat_template",
+    "props_endpoint",
+]
+"""Who says what an engine is."""
+
+IdentitySubject = Literal[
+    "engine_version", "engine_revision", "image", "model_revision", "served_name", "chat_template"
+]
+"""What about it."""
+
+CapField = Literal["max_completion_tokens", "max_tokens", "neither"]
+"""Which field of a request caps completion tokens."""
+
 Reachability = Literal["reached", "unreachable", "timed_out", "not_attempted", "not_recorded"]
 
 
@@ -40,7 +61,7 @@ class HealthObserved(Event):
     """Whether it generated a token within the deadline."""
     ready_after_ns: Count | None
     """From the launch to the end of the first generated token; null unless ready."""
-    cap_field: Literal["max_completion_tokens", "max_tokens", "neither"] | None
+    cap_field: CapField | None
     """Which field caps completion tokens, found with a cap of 1; null when nothing was generated."""
     detail: Sealed[str | None]
     """The error's message, whole; null without one."""
@@ -49,21 +70,9 @@ class HealthObserved(Event):
 class IdentityClaim(Facts):
     """What one source says."""
 
-    source: Literal[
-        "image_digest",
-        "image_label",
-        "version_endpoint",
-        "log_line",
-        "models_endpoint",
-        "package_version",
-        "model_files",
-        "chat_template",
-        "props_endpoint",
-    ]
+    source: IdentitySource
     """Who says it."""
-    what: Literal[
-        "engine_version", "engine_revision", "image", "model_revision", "served_name", "chat_template"
-    ]
+    what: IdentitySubject
     """What it is about."""
     value: Version | Revision | Digest | ImageReference | Word | None
     """What it says; null when it is not public by type, and then sealed beside."""

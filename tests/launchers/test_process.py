@@ -391,12 +391,12 @@ def memory_group(limit: int) -> Iterator[Path]:
     try:
         path.mkdir()
     except OSError as error:
-        pytest.skip(f"no cgroup can be made here: {error}")
+        pytest.skip(f"needs cgroup: none can be made here: {error}")
     try:
         try:
             (path / names[0]).write_text(str(limit))
         except OSError as error:
-            pytest.skip(f"the cgroup has no memory limit: {error}")
+            pytest.skip(f"needs cgroup: it has no memory limit: {error}")
         if (path / names[1]).exists():
             (path / names[1]).write_text(str(limit if own else 0))
         yield path
