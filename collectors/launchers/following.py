@@ -17,7 +17,7 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import datetime
-from typing import Any
+from typing import Any, BinaryIO
 
 from anvil.collectors.launchers.containers import log_messages, stream_errors
 from anvil.collectors.launchers.logs import LogFile
@@ -40,6 +40,8 @@ class Follower:
         self._container = container
         self._log = log
         self._has_terminal = has_terminal
+        if not has_terminal:
+            log.expect_again()  # what an earlier follower wrote behind its cursor
         self._is_stopped = threading.Event()
         self._messages: Any = None
         self._uncounted = 0
@@ -105,23 +107,24 @@ class Follower:
         if self._has_terminal:
             os.truncate(self._log.path, 0)
         else:
-            self._log.cut_to_counted()
+            self._log.cut_to_cursor()
 
-    def _take(self, message: bytes, file: Any) -> None:
+    def _take(self, message: bytes, file: BinaryIO) -> None:
+        moment = ""
         if not self._has_terminal:
             stamp, _, message = message.partition(b" ")
             moment = stamp.decode("ascii", "replace")
             if moment <= self._log.cursor:
                 return
-            self._log.cursor = moment
-        file.write(message)
+        self._log.append(file, message, moment)
         self._uncounted += len(message)
         if self._uncounted >= _COUNT_EVERY_BYTES or time.monotonic() - self._noted >= _NOTE_EVERY_S:
             self._settle()
 
     def _settle(self) -> None:
-        self._log.count()
-        if not self._has_terminal:
+        if self._has_terminal:
+            self._log.count()
+        else:
             self._log.note()
         self._uncounted = 0
         self._noted = time.monotonic()

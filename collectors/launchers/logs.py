@@ -21,7 +21,7 @@ import threading
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from anvil.collectors.withholding import NO_SECRETS, Secrets, clean_text
 from anvil.ledger.events.launches import LogRetained
@@ -153,7 +153,8 @@ class LogFile:
     """A log on disk that somebody appends to, counted as it grows.
 
     `is_ours` says that holes may be made in it. `cursor` is whatever the one who appends wants to find
-    again with the counts: how far a container's log was followed.
+    again with the counts: how far a container's log was followed. What is noted on disk is always a pair:
+    the bytes that the noted cursor covers, and no others.
     """
 
     def __init__(self, path: Path, limits: LogLimits = DEFAULT_LIMITS, *, is_ours: bool = True) -> None:
@@ -166,6 +167,7 @@ class LogFile:
         self._counted = 0
         self._lines = 0
         self._kept_from = 0  # nothing between head and here is on disk any more
+        self._left_at: tuple[int, int, int] | None = None
         if is_ours and self._notes.exists():
             self._restore(json.loads(self._notes.read_bytes()))
 
@@ -173,18 +175,40 @@ class LogFile:
         self._counted, self._lines = notes["counted"], notes["lines"]
         self._kept_from, self.cursor = notes["kept_from"], notes["cursor"]
 
+    def expect_again(self) -> None:
+        """Say that what lies behind the cursor will be appended once more; call it before any reading.
+
+        Until `cut_to_cursor`, all that is there can be read, and nothing is noted: the cursor does not
+        cover it.
+        """
+        self._left_at = (self._counted, self._lines, self._kept_from)
+
+    def cut_to_cursor(self) -> None:
+        """Drop what the cursor of an earlier writer does not cover: it comes again."""
+        with self._lock:
+            if self._left_at is not None:
+                self._counted, self._lines, self._kept_from = self._left_at
+                self._left_at = None
+                os.truncate(self.path, self._counted)
+
+    def append(self, file: BinaryIO, piece: bytes, cursor: str) -> None:
+        """Write a piece at the end, through `file`, and move the cursor behind it."""
+        with self._lock:
+            file.write(piece)
+            self.cursor = cursor
+
     def count(self) -> None:
         """Take in what was appended since the last time, and give space back."""
         with self._lock, self.path.open("rb", buffering=0) as file:
             size = os.fstat(file.fileno()).st_size
-            if size < self._counted:  # somebody else's log was begun anew
+            if size < self._counted:  # begun anew
                 self._counted = self._lines = self._kept_from = 0
             file.seek(self._counted)
             while self._counted < size and (piece := file.read(min(_PIECE, size - self._counted))):
                 self._counted += len(piece)
                 self._lines += piece.count(b"\n")
-                if self._is_ours and self._counted - self._limits.tail_bytes - self._kept_from > _SLACK:
-                    self._give_back()
+            if self._is_ours and self._left_at is None:
+                self._give_back()
 
     def _give_back(self) -> None:
         start = max(self._limits.head_bytes, self._kept_from)
@@ -192,18 +216,20 @@ class LogFile:
         if end - start < _SLACK:
             return
         self._kept_from = end
-        self.note()
+        self._write_notes()
         _punch(self.path, start, end - start)
 
     def note(self) -> None:
-        """Write the counts to disk."""
+        """Count, and write the counts to disk with the cursor."""
+        with self._lock:
+            self.count()
+            if self._left_at is None:
+                self._write_notes()
+
+    def _write_notes(self) -> None:
         notes: dict[str, Any] = {"counted": self._counted, "lines": self._lines}
         notes |= {"kept_from": self._kept_from, "cursor": self.cursor}
         write_whole(self._notes, json.dumps(notes).encode(), mode=0o600)
-
-    def cut_to_counted(self) -> None:
-        """Drop what was appended after the counts were noted: it will be appended again."""
-        os.truncate(self.path, self._counted)
 
     def read(self, *, problem: str = "") -> BoundedLog:
         """Return head and tail of what is there now."""

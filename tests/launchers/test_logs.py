@@ -121,6 +121,57 @@ def test_the_counts_outlive_whoever_counted(endless: tuple[LogFile, Path]) -> No
     assert (path.parent / "log.counts.json").stat().st_mode & 0o777 == 0o600
 
 
+def followed(path: Path, *pieces: tuple[str, bytes], noted: int) -> None:
+    """Append as a follower does that notes after so many pieces, and is killed after the last."""
+    log = LogFile(path)
+    log.expect_again()
+    log.cut_to_cursor()
+    with path.open("ab", buffering=0) as file:
+        for number, (cursor, piece) in enumerate(pieces):
+            if number == noted:
+                log.note()
+            log.append(file, piece, cursor)
+
+
+@pytest.mark.parametrize("noted", [0, 1, 2])
+@pytest.mark.parametrize("meanwhile", ["nothing", "count", "read", "note"])
+def test_what_comes_again_is_there_once(meanwhile: str, noted: int, tmp_path: Path) -> None:
+    path = tmp_path / "log"
+    path.touch()
+    pieces = [("1", b"one\n"), ("2", b"two\n"), ("3", b"three\n")]
+    followed(path, *pieces, noted=noted)
+    again = LogFile(path)
+    again.expect_again()
+    assert again.cursor == (str(noted) if noted else "")
+    match meanwhile:  # a reader is faster than the follower, or the engine refuses at first
+        case "count":
+            again.count()
+        case "read":
+            assert again.read().content() == b"one\ntwo\nthree\n", "all there is can be read"
+        case "note":
+            again.note()
+    assert LogFile(path).cursor == again.cursor, "nothing is noted that the cursor does not cover"
+    again.cut_to_cursor()
+    with path.open("ab", buffering=0) as file:
+        for cursor, piece in pieces[noted:]:
+            again.append(file, piece, cursor)
+    assert again.read() == BoundedLog(b"one\ntwo\nthree\n", b"", 14, 3)
+
+
+def test_what_is_noted_is_what_the_cursor_covers(tmp_path: Path) -> None:
+    path = tmp_path / "log"
+    path.touch()
+    log = LogFile(path, LogLimits(1 << 20, 1 << 20))
+    with path.open("ab", buffering=0) as file:
+        for number in range(12):
+            log.append(file, b"x" * (1 << 20), str(number))
+            log.count()  # a reader; it makes holes, and notes that it did
+            noted = LogFile(path)
+            assert noted.cursor == "" or noted.read().seen_bytes == path.stat().st_size
+    notes = json.loads((tmp_path / "log.counts.json").read_bytes())
+    assert notes["counted"] == (int(notes["cursor"]) + 1) << 20
+
+
 def test_no_hole_is_made_in_somebody_elses_log(tmp_path: Path) -> None:
     path = tmp_path / "theirs"
     write(path, 12)
