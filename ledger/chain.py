@@ -43,14 +43,9 @@ def follow(head: StreamHead | None, header: Header) -> StreamHead:
     Raises:
         ChainBroken: the event does not follow; the message says expected and found.
     """
-    if head is not None and head.stream != header.stream:
-        raise ChainBroken(f"stream {header.stream} at {header.stream_seq}: expected stream {head.stream}")
-    _require_order(head, header)
-    if head is not None and (head.key, head.ledger) != (header.key, header.ledger):
-        raise ChainBroken(
-            f"stream {header.stream} at {header.stream_seq}: expected key {head.key[:16]} of {head.ledger}, "
-            f"found {header.key[:16]} of {header.ledger}"
-        )
+    problem = _begins(header) if head is None else _goes_on(head, header)
+    if problem is not None:
+        raise ChainBroken(f"stream {header.stream} at {header.stream_seq}: {problem}")
     return head_after(header)
 
 
@@ -66,22 +61,29 @@ def head_after(header: Header) -> StreamHead:
     )
 
 
-def _require_order(head: StreamHead | None, header: Header) -> None:
-    where = f"stream {header.stream} at {header.stream_seq}"
-    opens = family(header.event) in OPENING_FAMILIES
-    if head is None:
-        if header.stream_seq != 0:
-            raise ChainBroken(f"{where}: expected 0, the stream has no earlier event here")
-        if not opens:
-            raise ChainBroken(f"{where}: expected an opening event, found {header.event}")
-        return
+def _begins(header: Header) -> str | None:
+    """Return why `header` cannot be the first of its stream."""
+    if header.stream_seq != 0:
+        return "expected 0, the stream has no earlier event here"
+    return None if _opens(header) else f"expected an opening event, found {header.event}"
+
+
+def _goes_on(head: StreamHead, header: Header) -> str | None:
+    """Return why `header` does not come right after `head`."""
+    if head.stream != header.stream:
+        return f"expected stream {head.stream}"
     if head.state != "open":
-        raise ChainBroken(f"{where}: expected nothing after the stream was {head.state}")
+        return f"expected nothing after the stream was {head.state}"
     if header.stream_seq != head.seq + 1:
-        raise ChainBroken(f"{where}: expected sequence number {head.seq + 1}")
+        return f"expected sequence number {head.seq + 1}"
     if header.stream_prev != head.header_hash:
-        raise ChainBroken(
-            f"{where}: expected predecessor {head.header_hash[:16]}, found {str(header.stream_prev)[:16]}"
-        )
-    if opens:
-        raise ChainBroken(f"{where}: {header.event} inside a stream that is already open")
+        return f"expected predecessor {head.header_hash[:16]}, found {str(header.stream_prev)[:16]}"
+    if _opens(header):
+        return f"{header.event} inside a stream that is already open"
+    if head.key != header.key or head.ledger != header.ledger:
+        return f"expected key {head.key[:16]} of {head.ledger}, found {header.key[:16]} of {header.ledger}"
+    return None
+
+
+def _opens(header: Header) -> bool:
+    return family(header.event) in OPENING_FAMILIES

@@ -122,11 +122,15 @@ def _signatures(messages: Sequence[bytes], signer: Signer) -> list[bytes]:
 
 
 def _prepare(item: Unsigned, message: bytes, first: Signature) -> Prepared:
-    others = {c.public_key.key_id: c for c in item.draft.cosigners if c.public_key.key_id != first.key_id}
-    signatures = (first, *(Signature(key_id, other.sign(message)) for key_id, other in others.items()))
-    entry = Envelope(item.header.raw, signatures).encode()
-    key_ids = (first.key_id, *others)
-    return Prepared(item.draft, item.header, entry, leaf_hash(entry), key_ids, item.openings)
+    signatures = [first]
+    signed_by = [first.key_id]
+    for cosigner in item.draft.cosigners:
+        key_id = cosigner.public_key.key_id
+        if key_id not in signed_by:
+            signatures.append(Signature(key_id, cosigner.sign(message)))
+            signed_by.append(key_id)
+    entry = Envelope(item.header.raw, tuple(signatures)).encode()
+    return Prepared(item.draft, item.header, entry, leaf_hash(entry), tuple(signed_by), item.openings)
 
 
 @lru_cache(maxsize=1)

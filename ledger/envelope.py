@@ -68,7 +68,7 @@ class Envelope(NamedTuple):
         """
         _require_signers([s.key_id for s in self.signatures])
         joined = b",".join(
-            b'{"keyid":"%b","sig":"%b"}' % (s.key_id.encode(), _base64_text(s.value)) for s in self.signatures
+            [b'{"keyid":"%b","sig":"%b"}' % (i.encode(), _base64_text(value)) for i, value in self.signatures]
         )
         entry = b'{"payload":"%b","payloadType":"%b","signatures":[%b]}' % (
             _base64_text(self.header),
@@ -116,7 +116,7 @@ def _parse_signatures(entry: bytes, position: int) -> tuple[Signature, ...]:
 def _require_signers(key_ids: list[str]) -> None:
     if not 1 <= len(key_ids) <= MAX_SIGNATURES:
         raise MalformedEnvelope(f"an envelope has 1 to {MAX_SIGNATURES} signatures, not {len(key_ids)}")
-    if len(set(key_ids)) != len(key_ids):
+    if len(key_ids) > 1 and len(set(key_ids)) != len(key_ids):
         raise MalformedEnvelope("two signatures of one envelope name the same key")
 
 

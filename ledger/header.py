@@ -19,7 +19,7 @@ import hashlib
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import date
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -31,14 +31,12 @@ from anvil.ledger.public import MAX_INTEGER
 VERSION = 1
 
 _NOTHING_SEALED: Mapping[str, str] = {}
+_SEALED_NOTHING = {"alg": ALGORITHM, "fields": {}}
 
-_MEMBERS = frozenset(
-    {
-        "artifacts", "at", "event", "facts", "key", "ledger", "sealed",
-        "stream", "stream_prev", "stream_seq", "subject", "v",
-    }
-)  # fmt: skip
-_SUBJECT_KEYS = frozenset({"campaign", "candidate", "attempt"})
+_MEMBERS = [
+    "artifacts", "at", "event", "facts", "key", "ledger", "sealed",
+    "stream", "stream_prev", "stream_seq", "subject", "v",
+]  # fmt: skip
 _PUBLIC_ARTIFACT = frozenset({"disclosure", "digest", "media_type", "name", "size"})
 _PRIVATE_ARTIFACT = frozenset({"disclosure", "commitment", "media_type", "name"})
 
@@ -79,8 +77,14 @@ class Subject:
 
     def members(self) -> dict[str, str]:
         """Return the parts that are present, as they stand in a header."""
-        parts = (("campaign", self.campaign), ("candidate", self.candidate), ("attempt", self.attempt))
-        return {name: value for name, value in parts if value is not None}
+        members = {}
+        if self.campaign is not None:
+            members["campaign"] = self.campaign
+        if self.candidate is not None:
+            members["candidate"] = self.candidate
+        if self.attempt is not None:
+            members["attempt"] = self.attempt
+        return members
 
 
 NO_SUBJECT = Subject()
@@ -187,26 +191,41 @@ class Header(NamedTuple):
         members = canonical.read(raw)
         if not isinstance(members, dict):
             raise MalformedHeader(f"a header is an object, found {type(members).__name__}")
-        if type(members.get("v")) is not int or members["v"] != VERSION:
-            found = str(members.get("v"))[:80]
-            raise UnsupportedVersion(f"header version {found!r}, this build reads {VERSION}")
-        if members.keys() != _MEMBERS:
-            odd = ", ".join(sorted(members.keys() ^ _MEMBERS))
+        version = members.get("v")
+        if type(version) is not int or version != VERSION:
+            raise UnsupportedVersion(f"header version {str(version)[:80]!r}, this build reads {VERSION}")
+        if list(members) != _MEMBERS:  # canonical bytes, so they come sorted
+            odd = ", ".join(sorted(members.keys() ^ frozenset(_MEMBERS)))
             raise MalformedHeader(f"header members missing or unknown: {odd[:200]!r}")
-        _require_scalars(members)
+        artifacts, at, event, facts, key, ledger, sealed, stream, stream_prev, stream_seq, subject, _ = (
+            members.values()
+        )
+        try:
+            _require_names(ledger, stream, event, key)
+        except TypeError as error:  # an array or an object cannot be looked up
+            raise MalformedHeader("header members ledger, stream, event, key: expected text") from error
+        _require_moment(at)
+        _require_count(stream_seq, "stream_seq")
+        if stream_seq:
+            _require(_HEX64, stream_prev, "stream_prev")
+        elif stream_prev is not None:
+            raise MalformedHeader("header member stream_prev: expected null at stream_seq 0")
+        if type(facts) is not dict:
+            raise MalformedHeader("header member facts: expected an object")
+        canonical.require_profile(facts)
         return cls(
-            ledger=members["ledger"],
-            stream=members["stream"],
-            stream_seq=members["stream_seq"],
-            stream_prev=members["stream_prev"],
-            at=members["at"],
-            event=members["event"],
-            key=members["key"],
-            facts=members["facts"],
-            subject=_parse_subject(members["subject"]),
-            artifacts=_parse_artifacts(members["artifacts"]),
-            sealed=_parse_sealed(members["sealed"]),
-            raw=raw,
+            ledger,
+            stream,
+            stream_seq,
+            stream_prev,
+            at,
+            event,
+            key,
+            facts,
+            _parse_subject(subject),
+            _parse_artifacts(artifacts),
+            _parse_sealed(sealed),
+            raw,
         )
 
 
@@ -240,14 +259,12 @@ def _require_count(value: Any, name: str) -> None:
 
 
 def _require_moment(value: Any) -> None:
-    _require(_MOMENT, value, "at")
-    try:
-        datetime.fromisoformat(value[:-1])
-    except ValueError as error:
-        raise MalformedHeader(f"header member at: no day of the calendar: {value!r}") from error
+    if type(value) is not str or not _MOMENT.fullmatch(value):
+        raise MalformedHeader(f"header member at: found {str(value)[:80]!r}")
+    _require_day(value[:10])
 
 
-# What names a ledger, stream, type, key or subject recurs from event to event and is checked once.
+# A day, and what names a ledger, stream, type, key or subject, recurs from event to event and is checked once.
 # Only what passed is remembered; text equals nothing but the same text.
 
 
@@ -260,33 +277,26 @@ def _require_names(ledger: Any, stream: Any, event: Any, key: Any) -> None:
 
 
 @lru_cache(maxsize=4096)
-def _subject(parts: tuple[tuple[str, Any], ...]) -> Subject:
-    return Subject(**dict(parts))
-
-
-def _require_scalars(members: dict[str, Any]) -> None:
+def _require_day(day: str) -> None:
     try:
-        _require_names(members["ledger"], members["stream"], members["event"], members["key"])
-    except TypeError as error:  # an array or an object cannot be looked up
-        raise MalformedHeader("header members ledger, stream, event, key: expected text") from error
-    _require_moment(members["at"])
-    _require_count(members["stream_seq"], "stream_seq")
-    if members["stream_seq"]:
-        _require(_HEX64, members["stream_prev"], "stream_prev")
-    elif members["stream_prev"] is not None:
-        raise MalformedHeader("header member stream_prev: expected null at stream_seq 0")
-    if type(members["facts"]) is not dict:
-        raise MalformedHeader("header member facts: expected an object")
-    canonical.require_profile(members["facts"])
+        date.fromisoformat(day)
+    except ValueError as error:
+        raise MalformedHeader(f"header member at: no day of the calendar: {day!r}") from error
+
+
+_subject = lru_cache(maxsize=4096)(Subject)
 
 
 def _parse_subject(value: Any) -> Subject:
-    if type(value) is not dict or not value.keys() <= _SUBJECT_KEYS:
+    if type(value) is not dict:
         raise MalformedHeader(f"header member subject: found {str(value)[:80]!r}")
-    if None in value.values():
-        raise MalformedHeader("header member subject: what is absent is left out, found null")
+    parts = (value.get("campaign"), value.get("candidate"), value.get("attempt"))
+    if len(value) != 3 - parts.count(None):
+        raise MalformedHeader(
+            f"header member subject: expected labels, what is absent left out, found {str(value)[:80]!r}"
+        )
     try:
-        return _subject(tuple(value.items()))
+        return _subject(*parts)
     except TypeError as error:  # an array or an object cannot be looked up
         raise MalformedHeader(f"header member subject: expected labels, found {str(value)[:80]!r}") from error
 
@@ -294,6 +304,8 @@ def _parse_subject(value: Any) -> Subject:
 def _parse_artifacts(value: Any) -> tuple[ArtifactEntry, ...]:
     if type(value) is not list:
         raise MalformedHeader("header member artifacts: expected an array")
+    if not value:
+        return ()
     artifacts = tuple(_parse_artifact(item) for item in value)
     if len({artifact.name for artifact in artifacts}) != len(artifacts):
         raise MalformedHeader("header member artifacts: one name is used twice")
@@ -308,7 +320,9 @@ def _parse_artifact(value: Any) -> ArtifactEntry:
     return ArtifactEntry(**{name: item for name, item in value.items() if name != "disclosure"})
 
 
-def _parse_sealed(value: Any) -> dict[str, str]:
+def _parse_sealed(value: Any) -> Mapping[str, str]:
+    if value == _SEALED_NOTHING:
+        return _NOTHING_SEALED
     if type(value) is not dict or value.keys() != {"alg", "fields"} or type(value["fields"]) is not dict:
         raise MalformedHeader(f"header member sealed: found {str(value)[:80]!r}")
     if value["alg"] != ALGORITHM:
@@ -318,4 +332,4 @@ def _parse_sealed(value: Any) -> dict[str, str]:
     for name, commitment in value["fields"].items():
         _require(_FIELD, name, "sealed.fields")
         _require(_HEX64, commitment, f"sealed.fields.{name}")
-    return dict(value["fields"])
+    return value["fields"]

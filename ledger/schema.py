@@ -6,7 +6,9 @@
    proof needs a few hundred hashes and no scan. ``checkpoints`` holds what the ledger key signed.
 3. ``openings`` holds salts and values of commitments. It is the one table from which a row may be
    deleted: that is what redaction is.
-4. No trigger allows an update. Entries, nodes, checkpoints and the ledger's own row allow no
+4. Leaf hashes are looked up by their first eight bytes: an index of all 32 is a third of what a batch
+   writes, since each hash falls on another page.
+5. No trigger allows an update. Entries, nodes, checkpoints and the ledger's own row allow no
    delete, and no insert except the next one in order: without that, ``INSERT OR REPLACE`` rewrites
    a row on any connection that leaves ``recursive_triggers`` off, which is SQLite's default.
 
@@ -54,7 +56,7 @@ TABLES = {
 }
 
 INDEXES = {
-    "entries_by_leaf": "CREATE UNIQUE INDEX entries_by_leaf ON entries (leaf_hash)",
+    "entries_by_leaf": "CREATE INDEX entries_by_leaf ON entries (substr(leaf_hash, 1, 8))",
     "entries_by_stream": "CREATE UNIQUE INDEX entries_by_stream ON entries (stream, stream_seq)",
     "entries_by_event": "CREATE INDEX entries_by_event ON entries (event)",
 }

@@ -268,7 +268,7 @@ class TilesSource:
             except Malformed:
                 continue  # the same entry is a finding when it is examined
             if event in CONTROL_TYPES:
-                yield row.index, row.entry
+                yield row.entry_index, row.entry
 
     def checkpoints(self, start: int) -> list[tuple[int, bytes]]:
         """Return the one checkpoint."""
@@ -297,7 +297,7 @@ class TilesSource:
     def index_of(self, leaf: bytes) -> int | None:
         """Return the index of an entry by its leaf hash."""
         if self._indices is None:
-            self._indices = {row.leaf: row.index for row in self.rows(0, self.size)}
+            self._indices = {row.leaf: row.entry_index for row in self.rows(0, self.size)}
         return self._indices.get(leaf)
 
     def entry(self, index: int) -> bytes | None:

@@ -38,6 +38,10 @@ _STRAYS = {
 }
 
 
+_ROWS_AT_ONCE = 64
+"""Rows fetched with one call; 4 MB at most, since an entry has at most 65,535 bytes."""
+
+
 class Row(NamedTuple):
     """One entry as it lies in the table. All but `entry` repeats what the entry says."""
 
@@ -195,7 +199,10 @@ class Store:
 
     def index_of(self, leaf_hash: bytes) -> int | None:
         """Return the index of the entry with this leaf hash."""
-        found = self._one("SELECT [index] FROM entries WHERE leaf_hash = ?", leaf_hash)
+        found = self._one(
+            "SELECT [index] FROM entries WHERE substr(leaf_hash, 1, 8) = substr(?1, 1, 8) AND leaf_hash = ?1",
+            leaf_hash,
+        )
         return None if found is None else int(found)
 
     def last_of_stream(self, stream: str) -> int | None:
@@ -359,7 +366,9 @@ class Store:
     def _all(self, sql: str, *values: Any) -> Iterator[Any]:
         with sqlite.translated(self.path):
             # not from the cursor itself: left half-read, it would close itself on a closed connection
-            yield from iter(self._db.execute(sql, values).fetchone, None)
+            cursor = self._db.execute(sql, values)
+            while rows := cursor.fetchmany(_ROWS_AT_ONCE):
+                yield from rows
 
     def _one(self, sql: str, *values: Any) -> Any:
         row = next(iter(self._all(sql, *values)), None)

@@ -38,7 +38,7 @@ class Tail:
     @property
     def keyring(self) -> Keyring:
         """The ledger's own keys."""
-        return self._control.keyrings.get(self._origin, Keyring(self._origin))
+        return self._control.keyrings.get(self._origin) or Keyring(self._origin)
 
     def ledger_keys(self) -> list[KnownKey]:
         """Return every ledger key there ever was."""

@@ -1,6 +1,7 @@
 """The processes that examine entries: runs of them, on all cores, reported in order.
 
-1. A short log is examined in this process: starting others costs more than it saves.
+1. A short log is examined in this process: starting others costs more than it saves. Of a long one
+   this process examines its share, from the first moment on, while the others still start.
 2. Each process opens the source for itself and keeps it; what goes between processes is where a run
    begins and ends, and its report.
 3. Only a few runs are under way at a time, so that memory stays the same however long the log is.
@@ -10,11 +11,14 @@
 from __future__ import annotations
 
 import os
+from collections import deque
 from collections.abc import Iterator
-from concurrent.futures import Future
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from itertools import islice
 from threading import Thread
+from typing import TYPE_CHECKING
 
 from anvil.ledger.checks.entries import Context, Examined, examine
 from anvil.ledger.checks.finding import Finding
@@ -23,8 +27,13 @@ from anvil.ledger.errors import LedgerError, StoreDamaged
 from anvil.ledger.keyring import Keyring
 from anvil.ledger.sources import Location, Source
 
+if TYPE_CHECKING:
+    from concurrent.futures import ProcessPoolExecutor
+
 RUN = 1024
 """Entries in a run."""
+
+_AHEAD = 3  # runs for each process: it must not have to wait for the next
 
 IN_PROCESS_UP_TO = 4096
 """Entries that are examined in this process, about as fast as others start (rule 1)."""
@@ -53,25 +62,55 @@ class Job:
 
 def examine_all(source: Source, job: Job, begin: int, size: int, workers: int) -> Iterator[Examined]:
     """Yield the reports on all runs in order; a few runs at a time are in memory."""
-    starts = range(begin, size, RUN)
+    starts = iter(range(begin, size, RUN))
+    context = job.context(source)
+
+    def examine_here(start: int) -> Examined:
+        return examine(start, source.rows(start, min(start + RUN, size)), context)
+
     if workers == 1 or size - begin <= IN_PROCESS_UP_TO:
-        context = job.context(source)
-        for start in starts:
-            yield examine(start, source.rows(start, min(start + RUN, size)), context)
+        yield from map(examine_here, starts)
         return
+    with ExitStack() as stack:
+        started = stack.enter_context(_others(job, workers - 1))
+        # in order: what was examined here waits among what others still examine
+        waiting: deque[Future[Examined] | Examined] = deque()
+        room = workers * _AHEAD
+        while True:
+            if started.done():
+                busy = sum(isinstance(run, Future) and not run.done() for run in waiting)
+                free = min((workers - 1) * _AHEAD - busy, room - len(waiting))
+                for start in islice(starts, max(0, free)):
+                    waiting.append(started.result().submit(_work, start, min(start + RUN, size)))
+            is_due = bool(waiting) and (not isinstance(waiting[0], Future) or waiting[0].done())
+            if not is_due and len(waiting) < room and (own := next(starts, None)) is not None:
+                waiting.append(examine_here(own))
+                continue
+            if not waiting:
+                return
+            first = waiting.popleft()
+            yield first.result() if isinstance(first, Future) else first
+
+
+@contextmanager
+def _others(job: Job, count: int) -> Iterator[Future[ProcessPoolExecutor]]:
+    """Start other processes beside what this one does; give the pool when they are there."""
     from concurrent.futures import ProcessPoolExecutor  # not needed for a short log, and slow to load
     from multiprocessing import get_context
 
     processes = get_context("forkserver")
     processes.set_forkserver_preload([__name__])  # imported once, not by each process
-    with ProcessPoolExecutor(workers, processes, _begin_work, (job,)) as pool:
-        ahead = iter(starts)
-        waiting: list[Future[Examined]] = [
-            pool.submit(_work, start, min(start + RUN, size)) for start in islice(ahead, workers * 3)
-        ]
-        while waiting:
-            yield waiting.pop(0).result()
-            waiting += [pool.submit(_work, start, min(start + RUN, size)) for start in islice(ahead, 1)]
+    with ProcessPoolExecutor(count, processes, _begin_work, (job,)) as pool, ThreadPoolExecutor(1) as beside:
+
+        def start() -> ProcessPoolExecutor:
+            pool.submit(_begun).result()
+            return pool
+
+        yield beside.submit(start)
+
+
+def _begun() -> None:
+    """Do nothing: who waits for this knows that a process has started."""
 
 
 def damage(location: Location) -> list[Finding]:

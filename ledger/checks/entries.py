@@ -12,7 +12,8 @@ For each entry, in this order:
 6. Each sealed value, private artifact and blob at hand fits its commitment or digest.
 
 Runs of entries are independent of each other, so that they can be examined on all cores; what
-links one run to the next (streams, tree) is in the report.
+links one run to the next (streams, tree) is in the report. Inside a run rule 4 comes for all entries
+after the rest: verifying one signature after another keeps the processor's caches for it.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from operator import attrgetter
+from typing import NamedTuple
 
 from anvil.ledger import canonical
 from anvil.ledger.blobs import BlobRef
@@ -42,11 +45,10 @@ from anvil.ledger.keyring import Keyring, changes_keys
 from anvil.ledger.merkle import leaf_hash
 
 
-@dataclass(frozen=True, slots=True)
-class Stored:
+class Stored(NamedTuple):
     """An entry as a source holds it. `columns` is None where the source has none."""
 
-    index: int
+    entry_index: int
     entry: bytes
     leaf: bytes
     columns: tuple[str, str, int, str | None] | None
@@ -107,24 +109,28 @@ class Context:
 def examine(start: int, rows: Iterable[Stored], context: Context) -> Examined:
     """Check a run of entries that begins at index `start`; the report ends where an index is skipped."""
     report = Examined(start)
+    parsed: list[tuple[int, Envelope, Header]] = []
     for index, row in enumerate(rows, start):
-        if row.index != index:
+        if row.entry_index != index:
             break
         report.leaves.append(leaf_hash(row.entry))
         try:
             envelope = Envelope.parse(row.entry)
             header = Header.parse(envelope.header)
         except UnsupportedVersion as error:
-            report.findings.append(Finding("unsupported-version", str(error), row.index))
+            report.findings.append(Finding("unsupported-version", str(error), row.entry_index))
             continue
         except Malformed as error:
-            report.findings.append(Finding("non-canonical", str(error), row.index))
+            report.findings.append(Finding("non-canonical", str(error), row.entry_index))
             continue
+        parsed.append((index, envelope, header))
         _check_stored(row, header, report)
-        _check_signatures(row.index, envelope, header, context, report)
-        _check_stream(row.index, header, report)
+        _check_stream(index, header, report)
         if header.sealed or header.artifacts:
-            _check_bytes(row.index, header, context, report)
+            _check_bytes(index, header, context, report)
+    for index, envelope, header in parsed:
+        _check_signatures(index, envelope, header, context, report)
+    report.findings.sort(key=attrgetter("index"))
     return report
 
 
@@ -136,7 +142,7 @@ def _check_stored(row: Stored, header: Header, report: Examined) -> None:
             Finding(
                 "tampered",
                 "the entry does not have the leaf hash stored for it",
-                row.index,
+                row.entry_index,
                 stream=header.stream,
                 expected=row.leaf.hex(),
                 found=leaf.hex(),
@@ -149,7 +155,7 @@ def _check_stored(row: Stored, header: Header, report: Examined) -> None:
                 Finding(
                     "column-differs",
                     "a column says something else than the signed header",
-                    row.index,
+                    row.entry_index,
                     stream=header.stream,
                     expected=repr(said),
                     found=repr(row.columns),

@@ -58,6 +58,7 @@ class Event(Facts):
     signed_by: ClassVar[frozenset[Role]]
     event_type: ClassVar[str]
     sealed_fields: ClassVar[tuple[str, ...]]
+    _not_clear: ClassVar[set[str]]
 
     @classmethod
     def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:
@@ -74,13 +75,14 @@ class Event(Facts):
             raise TypeError(f"{cls.__name__} does not say by whom it is signed")
         cls.event_type = names[0]
         cls.sealed_fields = tuple(n for n, f in cls.model_fields.items() if SEALED in f.metadata)
+        cls._not_clear = {"type", *cls.sealed_fields}
         problems = clear_field_problems(cls) + shape_problems(cls)
         if problems:
             raise TypeError(f"{cls.__name__}: " + "; ".join(problems))
 
     def facts(self) -> dict[str, Any]:
         """Return the clear fields as they stand in a header."""
-        return self.model_dump(mode="json", exclude={"type", *self.sealed_fields})
+        return self.model_dump(mode="json", exclude=self._not_clear)
 
     def openings(self) -> dict[str, Opening]:
         """Return a fresh opening for each sealed field that has a value.
