@@ -13,6 +13,7 @@ write lock and copied into another log as it is.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Literal, NamedTuple
 
 from anvil.ledger.errors import ChainBroken
@@ -37,8 +38,10 @@ class StreamHead(NamedTuple):
         return self._replace(state="abandoned")
 
 
-def follow(head: StreamHead | None, header: Header) -> StreamHead:
+def follow(head: StreamHead | None, header: Header, known_hash: str = "") -> StreamHead:
     """Return the head after `header`, which must come right after `head` (None: a new stream).
+
+    `known_hash` is the header's hash where the caller has just computed it.
 
     Raises:
         ChainBroken: the event does not follow; the message says expected and found.
@@ -46,18 +49,18 @@ def follow(head: StreamHead | None, header: Header) -> StreamHead:
     problem = _begins(header) if head is None else _goes_on(head, header)
     if problem is not None:
         raise ChainBroken(f"stream {header.stream} at {header.stream_seq}: {problem}")
-    return head_after(header)
+    return head_after(header, known_hash)
 
 
-def head_after(header: Header) -> StreamHead:
+def head_after(header: Header, known_hash: str = "") -> StreamHead:
     """Return the head that `header` leaves, whatever came before it."""
     return StreamHead(
         header.stream,
         header.ledger,
         header.key,
         header.stream_seq,
-        header_hash(header.raw),
-        "closed" if family(header.event) == CLOSING_FAMILY else "open",
+        known_hash or header_hash(header.raw),
+        "closed" if _closes(header.event) else "open",
     )
 
 
@@ -65,7 +68,7 @@ def _begins(header: Header) -> str | None:
     """Return why `header` cannot be the first of its stream."""
     if header.stream_seq != 0:
         return "expected 0, the stream has no earlier event here"
-    return None if _opens(header) else f"expected an opening event, found {header.event}"
+    return None if _opens(header.event) else f"expected an opening event, found {header.event}"
 
 
 def _goes_on(head: StreamHead, header: Header) -> str | None:
@@ -78,12 +81,18 @@ def _goes_on(head: StreamHead, header: Header) -> str | None:
         return f"expected sequence number {head.seq + 1}"
     if header.stream_prev != head.header_hash:
         return f"expected predecessor {head.header_hash[:16]}, found {str(header.stream_prev)[:16]}"
-    if _opens(header):
+    if _opens(header.event):
         return f"{header.event} inside a stream that is already open"
     if head.key != header.key or head.ledger != header.ledger:
         return f"expected key {head.key[:16]} of {head.ledger}, found {header.key[:16]} of {header.ledger}"
     return None
 
 
-def _opens(header: Header) -> bool:
-    return family(header.event) in OPENING_FAMILIES
+@lru_cache(maxsize=1024)
+def _opens(event_type: str) -> bool:
+    return family(event_type) in OPENING_FAMILIES
+
+
+@lru_cache(maxsize=1024)
+def _closes(event_type: str) -> bool:
+    return family(event_type) == CLOSING_FAMILY

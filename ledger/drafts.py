@@ -6,11 +6,8 @@ is private and signs; a `Prepared` event is complete and only waits for its inde
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import NamedTuple
 
 from anvil.ledger import canonical, envelope
@@ -22,8 +19,6 @@ from anvil.ledger.events import Event
 from anvil.ledger.header import NO_SUBJECT, ArtifactEntry, Header, Subject
 from anvil.ledger.merkle import leaf_hash
 from anvil.ledger.signing import Signer
-
-_THREADED_FROM = 32  # below this, handing signatures to threads costs more than it saves
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +49,7 @@ class Unsigned(NamedTuple):
 
     draft: Draft
     header: Header
+    header_hash: str
     openings: tuple[Opening, ...]
 
 
@@ -62,6 +58,7 @@ class Prepared(NamedTuple):
 
     draft: Draft
     header: Header
+    header_hash: str
     entry: bytes
     leaf: bytes
     signed_by: tuple[str, ...]
@@ -81,6 +78,8 @@ def seal(draft: Draft) -> tuple[dict[str, str], tuple[ArtifactEntry, ...], tuple
         MalformedEvent: a sealed value is too large.
     """
     fields = draft.event.openings()
+    if not fields and not draft.attachments:
+        return {}, (), ()
     openings = list(fields.values())
     artifacts = []
     for item in draft.attachments:
@@ -96,29 +95,14 @@ def seal(draft: Draft) -> tuple[dict[str, str], tuple[ArtifactEntry, ...], tuple
 
 
 def sign_all(unsigned: Sequence[Unsigned], signer: Signer) -> list[Prepared]:
-    """Sign many headers, on all cores when there are enough to pay for it."""
+    """Sign headers."""
     messages = [envelope.pae(item.header.raw) for item in unsigned]
-    signatures = _signatures(messages, signer)
+    signatures = [signer.sign(message) for message in messages]  # one after another: see `checks.entries`
     key_id = signer.public_key.key_id
     return [
         _prepare(item, message, Signature(key_id, signature))
         for item, message, signature in zip(unsigned, messages, signatures, strict=True)
     ]
-
-
-def _signatures(messages: Sequence[bytes], signer: Signer) -> list[bytes]:
-    """Return a signature of each message.
-
-    Signing leaves Python's lock, so threads are enough, as long as they do nothing else: what they did
-    in Python they would take from each other.
-    """
-    if len(messages) < _THREADED_FROM:
-        return [signer.sign(message) for message in messages]
-    workers = os.cpu_count() or 1
-    size = -(-len(messages) // workers)
-    parts = [messages[start : start + size] for start in range(0, len(messages), size)]
-    signed = _pool(workers).map(lambda part: [signer.sign(message) for message in part], parts)
-    return [signature for part in signed for signature in part]
 
 
 def _prepare(item: Unsigned, message: bytes, first: Signature) -> Prepared:
@@ -130,9 +114,6 @@ def _prepare(item: Unsigned, message: bytes, first: Signature) -> Prepared:
             signatures.append(Signature(key_id, cosigner.sign(message)))
             signed_by.append(key_id)
     entry = Envelope(item.header.raw, tuple(signatures)).encode()
-    return Prepared(item.draft, item.header, entry, leaf_hash(entry), tuple(signed_by), item.openings)
-
-
-@lru_cache(maxsize=1)
-def _pool(workers: int) -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(workers, thread_name_prefix="anvil-sign")
+    return Prepared(
+        item.draft, item.header, item.header_hash, entry, leaf_hash(entry), tuple(signed_by), item.openings
+    )

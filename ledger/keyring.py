@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 
 from anvil.ledger.errors import NotPermitted
 from anvil.ledger.events import CATALOGUE, AnyEvent, KeyAdded, KeyRevoked, KeyRotated, LedgerCreated
@@ -179,12 +180,14 @@ class RevokedKey(NotPermitted):
     """The key was revoked before."""
 
 
+@lru_cache(maxsize=1024)
 def permitted_roles(event_type: str) -> frozenset[Role] | None:
     """Return the roles that may sign `event_type`, or None when this build does not know the type."""
     cls = CATALOGUE.get(newest(event_type))
     return None if cls is None else cls.signed_by
 
 
+@lru_cache(maxsize=1024)
 def changes_keys(event_type: str) -> bool:
     """Say whether events of this type change a keyring."""
     return family(event_type) in KEY_FAMILIES

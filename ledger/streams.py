@@ -113,7 +113,7 @@ class Stream:
         )
         raw = unplaced.encode()
         self._seq, self._prev = self._seq + 1, header_hash(raw)
-        return Unsigned(draft, unplaced.with_raw(raw), openings)
+        return Unsigned(draft, unplaced.with_raw(raw), self._prev, openings)
 
 
 def record(ledger: Ledger, signer: Signer, drafts: Sequence[Draft], *, purpose: str) -> list[Recorded]:

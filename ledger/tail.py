@@ -62,7 +62,7 @@ class Tail:
             NotPermitted: its key may not sign it, or it belongs to another ledger.
         """
         header, event = item.header, item.draft.event
-        following = follow(self._head(header.stream), header)
+        following = follow(self._head(header.stream), header, item.header_hash)
         if header.ledger != self._origin:
             raise NotPermitted(f"an event of {header.ledger} is not recorded in {self._origin}")
         if index:  # the first event introduces the key that signs it

@@ -30,10 +30,10 @@ from anvil.ledger.sources import Location, Source
 if TYPE_CHECKING:
     from concurrent.futures import ProcessPoolExecutor
 
-RUN = 1024
+RUN = 512
 """Entries in a run."""
 
-_AHEAD = 3  # runs for each process: it must not have to wait for the next
+_AHEAD = 4  # runs for each process: it must not have to wait for the next
 
 IN_PROCESS_UP_TO = 4096
 """Entries that are examined in this process, about as fast as others start (rule 1)."""
