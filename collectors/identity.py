@@ -146,7 +146,7 @@ async def identify(
         *_props_claims(props),
     ]
     engines = set(_engines(version, models, props, info, listing))
-    claims = [*launch_claims(launched), *answers]
+    claims = list(dict.fromkeys((*launch_claims(launched), *answers)))  # two log lines may say the same
     event = EngineIdentified(
         engine=next(iter(engines)) if len(engines) == 1 else None,
         claims=tuple(_public(claim) for claim in claims[:_MAX_CLAIMS]),
