@@ -39,6 +39,7 @@ import httpx
 
 from anvil.collectors import failures
 from anvil.collectors.interface import Endpoint, Exchange
+from anvil.collectors.network import PlainNetwork
 from anvil.collectors.withholding import Secrets, clean_text
 from anvil.ledger.events.checks import FailureClass
 
@@ -51,6 +52,7 @@ READS_LIMIT = 1 << 20
 _Transport = httpcore.AsyncConnectionPool | httpcore.AsyncHTTPConnection
 _CLOSE_S = 5.0
 _NETWORK = httpcore.AnyIOBackend()
+_PLAIN = PlainNetwork()
 _HTTP_ERRORS = (
     httpcore.NetworkError,
     httpcore.ProtocolError,
@@ -106,7 +108,8 @@ class Client:
 
     def _transport(self, url: httpcore.URL) -> _Transport:
         """Return what sends a request: a connection that is used once needs no pool to be looked for in."""
-        return self._pool or httpcore.AsyncHTTPConnection(url.origin, self._trust, network_backend=_NETWORK)
+        network = _PLAIN if url.scheme == b"http" else _NETWORK
+        return self._pool or httpcore.AsyncHTTPConnection(url.origin, self._trust, network_backend=network)
 
     async def exchange(
         self,
