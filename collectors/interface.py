@@ -25,7 +25,10 @@ class Recorder(Protocol):
     """Where a collector's observations go."""
 
     def keep(self, content: bytes, *, name: str, check: str | None = None) -> BlobRef:
-        """Keep bytes for good and note durably what they are, before anything is judged by them."""
+        """Note what bytes are and keep them, before anything is judged by them.
+
+        From here on they outlive the process; they are on disk before an event that names them is recorded.
+        """
 
     def keep_file(self, path: Path, *, name: str) -> BlobRef:
         """Keep the bytes of a file."""

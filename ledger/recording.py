@@ -2,8 +2,9 @@
 
 1. Opening re-verifies what is cheap to verify: schema and triggers, that the stored tree leads to
    the newest stored checkpoint, and that it continues the anchor. Any mismatch refuses to append.
-2. Events are prepared and signed outside the write lock. Under it, in one immediate transaction,
-   each is checked against its stream and the keyring, then all are added or none.
+2. Events are prepared and signed outside the write lock, and the artifacts that they name are flushed to
+   disk, whoever kept them. Under the lock, in one immediate transaction, each event is checked against
+   its stream and the keyring, then all are added or none.
 3. What other processes appended meanwhile is caught up under the lock; nothing is cached that a
    transaction of somebody else could have changed.
 4. A checkpoint is signed and anchored at most one second after an append while the ledger is open,
@@ -169,6 +170,7 @@ class Ledger:
         """
         with self._lock:
             self._raise_publishing_error()
+            self.blobs.flush({a.blob.digest for item in prepared for a in item.draft.attachments})
             with self.store.transaction():
                 tail = self._catch_up()
                 self._require_blobs(prepared)  # under the lock: a redaction deletes under it too
