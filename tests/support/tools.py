@@ -126,6 +126,7 @@ PROBES: dict[str, Callable[[], str]] = {
     "mount": _mount,
     "node": _node,
     "openssl": _openssl,
+    "podman": lambda: _on_path("podman"),
     "quickstart": _quickstart,
     "root": _root,
     "seeds": lambda: _folder(SEEDS, "ANVIL_TEST_SEEDS"),
