@@ -75,7 +75,7 @@ class Site(Part):
     blobs: HostPath | None = None
     """Where the blob store lies, when not in the ledger's directory."""
     min_free_bytes: Count = 2_000_000_000
-    """A run ends when the disk has less than this."""
+    """A run ends when a disk that it writes to has less than this; 0 lets it go on to the last byte."""
 
     def placement(self, attempt: Attempt) -> Placement:
         """Return where an attempt runs; a placement without GPUs for one that names none.

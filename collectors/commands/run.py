@@ -15,6 +15,7 @@ from anvil.collectors.recovery import Recovery
 from anvil.collectors.running.launching import launchers
 from anvil.collectors.running.narration import Narrator, narrator
 from anvil.collectors.running.run import Running, RunPlan, carry_out, interruptible
+from anvil.collectors.running.space import Space
 from anvil.collectors.site import Site, load_site
 from anvil.collectors.withholding import Secrets
 from anvil.ledger.commands.output import answer, answer_json, json_option, place
@@ -93,7 +94,13 @@ async def _run(plan: RunPlan | None, site: Site, told: Narrator) -> tuple[int, l
         found = await Recovery(ledger, by_name.values(), journals, Secrets.of(os.environ), told).run()
         if plan is None:
             return found, []
-        return found, await carry_out(plan, Running(ledger, by_name, told, journals))
+        places = {
+            "the ledger": ledger_place.directory,
+            "the blob store": ledger_place.blobs,
+            "the logs of engines": private / "spools",
+        }
+        space = Space(places, site.min_free_bytes)
+        return found, await carry_out(plan, Running(ledger, by_name, told, journals, space))
 
 
 def _plan(

@@ -5,7 +5,8 @@
 2. Whatever happens in between, an interrupt too, the engine is kept and stopped at the end.
 3. An engine that ends by itself ends the attempt: what was selected and has no verdict yet is
    recorded as incomplete, `engine_exited`, the check that it broke off too. One that never generates a
-   token, or could not be launched, leaves its checks incomplete, `prerequisite_failed`.
+   token, or could not be launched, leaves its checks incomplete, `prerequisite_failed`; so do the checks
+   that a disk without room leaves no time for.
 """
 
 from __future__ import annotations
@@ -40,6 +41,7 @@ from anvil.collectors.reports import READERS, read_report
 from anvil.collectors.running.keeping import EngineEnd
 from anvil.collectors.running.narration import Narrator
 from anvil.collectors.running.planning import Planned
+from anvil.collectors.running.space import ADVICE, DiskFull, Space
 from anvil.ledger.drafts import Attachment
 from anvil.ledger.events import Event
 from anvil.ledger.events.checks import CheckCompleted, FailureClass
@@ -61,15 +63,23 @@ class AttemptRun:
     recorder: LedgerRecorder
     narrator: Narrator
     selected: Sequence[SelectedCheck]
+    space: Space
     _was_ready: bool = False
+    _shortage: str | None = None
 
     async def run(self) -> None:
         """Carry the attempt out to its end.
 
         Raises:
             AnvilError: it could not be launched, or what was seen could not be kept.
+            DiskFull: a disk has too little left, at its beginning or after some of its checks.
         """
         attempt = self.planned.attempt
+        try:
+            self.space.require(f"attempt {attempt.key!r} was not started")
+        except DiskFull as error:
+            self._never_launched(str(error))
+            raise
         self.narrator.begin(f"{attempt.key}: launching {attempt.engine}")
         started_ns = time.monotonic_ns()
         # Neither starting nor ending is cancelled: an interrupt must not leave an engine behind, nor tear
@@ -202,6 +212,11 @@ class AttemptRun:
                     event = event.model_copy(update={"outcome": "incomplete", "failure": "engine_exited"})
             self._append(event, ctx.attachments)
             self.narrator.judged(chosen.name, event)
+        if self._shortage is not None:
+            key = self.planned.attempt.key
+            raise DiskFull(
+                f"attempt {key!r} was ended before its last check: {self._shortage}", advice=ADVICE
+            )
 
     async def _carry_out(self, check: Check[Any], ctx: CheckContext[Any]) -> CheckCompleted:
         try:
@@ -217,7 +232,8 @@ class AttemptRun:
             return "engine_exited", "the engine had ended by itself"
         if not health.is_ready:
             return "prerequisite_failed", "the engine did not generate a token within its deadline"
-        return None
+        self._shortage = self._shortage or self.space.shortage()
+        return None if self._shortage is None else ("prerequisite_failed", self._shortage)
 
     def _append(self, event: Event, attachments: Sequence[Attachment]) -> None:
         """Append an event; words in it that came from the endpoint may repeat a secret, and are cleaned."""

@@ -5,7 +5,8 @@
 3. Attempts run in the recipe's order, each in a stream of its own. Those that the recipe puts side by
    side run at the same time; one lane's events never wait for the other's.
 4. An interrupt or SIGTERM ends the run in order: engines are kept and stopped, streams are closed as
-   aborted with the reason.
+   aborted with the reason. So does a disk that has too little left (`space`), looked at before the run,
+   before each attempt and before each check.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from anvil.collectors.running.attempt import AttemptRun
 from anvil.collectors.running.declaring import declare
 from anvil.collectors.running.narration import Narrator
 from anvil.collectors.running.planning import Planned, plan_attempt
+from anvil.collectors.running.space import DiskFull, Space, estimate_bytes
 from anvil.collectors.site import Site
 from anvil.ledger.drafts import Attachment
 from anvil.ledger.errors import CollectorError
@@ -53,12 +55,13 @@ class RunPlan:
 
 @dataclass(frozen=True)
 class Running:
-    """What a run goes on with: the ledger, launchers by name, and who is told."""
+    """What a run goes on with: the ledger, launchers by name, who is told, and where it writes."""
 
     ledger: Ledger
     launchers: Mapping[str, Launcher]
     narrator: Narrator
     journals: Path
+    space: Space
 
 
 async def carry_out(plan: RunPlan, running: Running) -> list[str]:
@@ -66,7 +69,11 @@ async def carry_out(plan: RunPlan, running: Running) -> list[str]:
 
     Raises:
         CollectorError: something is taken or missing, then nothing was launched; or an engine could not be.
+        DiskFull: a disk has less left than the site asks for; what ran until then is recorded.
     """
+    running.space.require("the run was not started")
+    estimate = estimate_bytes((attempt, plan.selected(attempt)) for attempt in plan.attempts)
+    running.narrator.say(running.space.outlook(estimate))
     groups = [[_lane(plan, running, attempt) for attempt in group] for group in _side_by_side(plan.attempts)]
     for lane in (lane for lanes in groups for lane in lanes):
         await _require_free(lane.planned, running.launchers)
@@ -99,6 +106,9 @@ class _Lane:
         except asyncio.CancelledError:
             _end(self.stream, journal, "interrupted")
             raise
+        except DiskFull:
+            _end(self.stream, journal, "disk_full")
+            raise
         except BaseException:
             _end(self.stream, journal, "failed")
             raise
@@ -112,7 +122,7 @@ class _Lane:
         recorder.append(event, subject=campaign, attachments=(Attachment("recipe", RECIPE_TYPE, blob),))
         launcher = _launcher(self.planned, running.launchers)
         about = recorder.about(self.planned.subject)
-        await AttemptRun(self.planned, launcher, about, running.narrator, selected).run()
+        await AttemptRun(self.planned, launcher, about, running.narrator, selected, running.space).run()
 
 
 def _lane(plan: RunPlan, running: Running, attempt: Attempt) -> _Lane:
