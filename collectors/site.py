@@ -2,7 +2,7 @@
 
 1. It is private. It is never part of a recipe or of its digest, and no line of it is published.
 2. A placement is a GPU by its UUID, since the numbers of GPUs change, and ports of its own.
-3. Without a site file everything has a default: no GPU, the recipe's port, the ledger's blobs.
+3. Without a site file everything has a default: no GPU, the recipe's port, no proxy.
 """
 
 from __future__ import annotations
@@ -72,8 +72,6 @@ class Site(Part):
     """The proxy for downloads; requests to engines never use one."""
     ca_file: HostPath | None = None
     """Certificates to trust besides the system's."""
-    blobs: HostPath | None = None
-    """Where the blob store lies, when not in the ledger's directory."""
     min_free_bytes: Count = 2_000_000_000
     """A run ends when a disk that it writes to has less than this; 0 lets it go on to the last byte."""
 

@@ -58,7 +58,8 @@ class Space:
         """
         found: dict[int, Disk] = {}
         for what, place in self.places.items():
-            path = next(path for path in (place, *place.absolute().parents) if path.exists())
+            whole = place.resolve()
+            path = next(path for path in (whole, *whole.parents) if path.exists())
             try:
                 device, told = path.stat().st_dev, os.statvfs(path)
             except OSError as error:

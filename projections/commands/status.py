@@ -126,10 +126,11 @@ def _members(campaign: CampaignState, state: Campaigns) -> dict[str, Any]:
 
 
 def _disk(ledger: LedgerPlace) -> dict[str, int]:
-    """Return what the ledger takes, and what is free where it lies."""
+    """Return what the ledger and its artifacts take, and what is free where each lies."""
     database = sum(p.stat().st_size for p in ledger.directory.glob("ledger.db*"))
     blobs = _size_below(ledger.blobs)
-    return {"database": database, "artifacts": blobs, "free": shutil.disk_usage(ledger.directory).free}
+    free, elsewhere = (shutil.disk_usage(where).free for where in (ledger.directory, ledger.blobs))
+    return {"database": database, "artifacts": blobs, "free": free, "free_for_artifacts": elsewhere}
 
 
 def _size_below(directory: Path) -> int:

@@ -107,6 +107,25 @@ def test_each_disk_is_looked_at_and_named_by_what_it_holds(small: Disk, tmp_path
     assert (space.shortage() or "").startswith(f"the disk that holds the blob store ({small.path}) has ")
 
 
+@pytest.mark.needs("mount")
+def test_artifacts_on_a_disk_of_their_own(
+    small: Disk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    monkeypatch.setenv("DOCKER_HOST", "tcp://127.0.0.1:1")
+    monkeypatch.chdir(tmp_path)
+    create_ledger(tmp_path / "anvil-ledger", "runs.test.invalid", blobs=small.path)
+    bench = Bench(tmp_path, partial(run_here, capfdbinary))
+    (tmp_path / "anvil-site.toml").write_text(f"min_free_bytes = {MIN_FREE}\n")
+    before = small.free
+    assert bench.run(bench.recipe(checks=["structured-json"])).code == 0
+    assert small.free < before
+    bench.require_whole()
+    small.fill(MIN_FREE - MIB)
+    ran = bench.run(bench.recipe(checks=["structured-json"]))
+    assert ran.code == 1
+    assert f"the disk that holds the blob store ({small.path}" in ran.err
+
+
 def test_what_a_run_will_take_is_told_before(bench: Bench) -> None:
     ran = bench.run(bench.recipe(checks=["structured-json"]))
     assert ran.code == 0
