@@ -36,6 +36,7 @@ import httpx
 
 from anvil.collectors import failures
 from anvil.collectors.interface import Endpoint, Exchange
+from anvil.collectors.trust import trusting, trusting_nobody
 from anvil.collectors.withholding import Secrets, clean_text
 from anvil.ledger.events.checks import FailureClass
 
@@ -78,7 +79,7 @@ class Client:
         self._secrets = Secrets.of({}, endpoint.headers.values())
         self._http = httpx.AsyncClient(
             follow_redirects=False,
-            verify=_trust(endpoint.base_url),
+            verify=_trust(endpoint),
             trust_env=False,
             cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
             # All deadlines are kept by one clock, below.
@@ -331,9 +332,9 @@ def _spell(payload: Mapping[str, Any]) -> bytes:
     return json.dumps(payload, ensure_ascii=False, separators=(",", ":")).encode()
 
 
-def _trust(base_url: str) -> ssl.SSLContext | bool:
-    """Return whom to trust: for an address without TLS nobody, which saves reading every certificate."""
-    return True if base_url.startswith("https:") else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+def _trust(endpoint: Endpoint) -> ssl.SSLContext:
+    has_tls = any((url or "").startswith("https:") for url in (endpoint.base_url, endpoint.metrics_url))
+    return trusting(endpoint.ca_file) if has_tls else trusting_nobody()
 
 
 async def _close(response: httpx.Response | None) -> None:

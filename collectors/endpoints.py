@@ -8,6 +8,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Annotated, Literal
 from urllib.parse import urlsplit
 
@@ -92,11 +93,16 @@ NO_BLOCK = EndpointBlock()
 
 
 def make_endpoint(
-    block: EndpointBlock, *, base_url: str, served_model: str, environ: Mapping[str, str]
+    block: EndpointBlock,
+    *,
+    base_url: str,
+    served_model: str,
+    environ: Mapping[str, str],
+    ca_file: Path | None = None,
 ) -> Endpoint:
     """Return the endpoint of a running engine, with what its secrets' variables hold.
 
-    `base_url` and `served_model` are the attempt's; the block's own come first.
+    `base_url` and `served_model` are the attempt's; the block's own come first. `ca_file` is the site's.
 
     Raises:
         CollectorError: a variable that the block names is not set.
@@ -112,6 +118,7 @@ def make_endpoint(
         metrics_url=block.metrics_url,
         via_router=block.via == "router",
         media_part=block.media_part,
+        ca_file=ca_file,
     )
 
 

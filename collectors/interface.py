@@ -48,6 +48,8 @@ class Endpoint:
     metrics_url: str | None = None
     via_router: bool = False
     media_part: str = "image_url"
+    ca_file: Path | None = None
+    """Certificates that are believed besides the system's; null for none."""
 
 
 @dataclass(frozen=True)

@@ -69,11 +69,16 @@ class Site(Part):
     docker: DockerSite = DockerSite()
     """The container engine."""
     proxy: Url | None = None
-    """The proxy for downloads; requests to engines never use one."""
+    """The proxy for downloads of models; requests to engines never use one."""
     ca_file: HostPath | None = None
-    """Certificates to trust besides the system's."""
+    """Certificates (PEM) to trust besides the system's where an endpoint is reached by `https`."""
     min_free_bytes: Count = 2_000_000_000
     """A run ends when a disk that it writes to has less than this; 0 lets it go on to the last byte."""
+
+    @property
+    def trusted(self) -> Path | None:
+        """The file of certificates to trust besides the system's; null for none."""
+        return None if self.ca_file is None else Path(self.ca_file).expanduser()
 
     def placement(self, attempt: Attempt) -> Placement:
         """Return where an attempt runs; a placement without GPUs for one that names none.
