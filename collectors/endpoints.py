@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, model_validator
 from pydantic_core import PydanticCustomError
 
 from anvil.collectors.interface import Endpoint
@@ -77,15 +77,30 @@ class EndpointBlock(BaseModel):
     headers_env: Mapping[HeaderName, EnvironmentName] = Field(default_factory=dict)
     """Headers, each with the variable that holds its value."""
     metrics_url: Url | None = None
-    """Where metrics are, when not at ``/metrics`` of the base URL."""
+    """Where the engine's own metrics are, when not at ``/metrics`` of its address."""
     via: Literal["direct", "router"] = "direct"
     """Whether something stands between, which may answer with another model."""
+    engine_url: Url | None = None
+    """Behind a router: the engine's own address, where anvil did not launch it."""
     media_part: MediaPart = "image_url"
     """How pictures are sent."""
     container: str | None = None
     """Of `attach` only: the running container to read inspect output and log from; never stopped."""
     pid: int | None = Field(default=None, gt=0)
     """Of `attach` only: the running process to read; never stopped."""
+
+    @model_validator(mode="after")
+    def _only_behind_a_router(self) -> Self:
+        if self.engine_url is not None and self.via == "direct":
+            raise PydanticCustomError(
+                "anvil",
+                "{what}",
+                {
+                    "what": "`engine_url` is for an engine behind a router, and nothing stands between",
+                    "write": 'Write via = "router" too, or the engine\'s address as `base_url` alone',
+                },
+            )
+        return self
 
 
 NO_BLOCK = EndpointBlock()
@@ -117,6 +132,7 @@ def make_endpoint(
         headers=headers,
         metrics_url=block.metrics_url,
         via_router=block.via == "router",
+        engine_url=block.engine_url,
         media_part=block.media_part,
         ca_file=ca_file,
     )

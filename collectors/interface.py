@@ -47,6 +47,8 @@ class Endpoint:
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     metrics_url: str | None = None
     via_router: bool = False
+    engine_url: str | None = None
+    """The engine's own address behind a router; null where nobody names it."""
     media_part: str = "image_url"
     ca_file: Path | None = None
     """Certificates that are believed besides the system's; null for none."""

@@ -14,7 +14,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -32,12 +32,11 @@ from anvil.collectors.checks.interface import Launched as LaunchedForChecks
 from anvil.collectors.cleaning import clean_event
 from anvil.collectors.client import Client, Deadlines
 from anvil.collectors.health import Health, observe_health
-from anvil.collectors.identity import Launched, identify
 from anvil.collectors.interface import Endpoint
 from anvil.collectors.launchers.interface import LOOPBACK, NOBODY_KNOWS, Launcher, LaunchFailed, Running
 from anvil.collectors.recipes import SelectedCheck
 from anvil.collectors.recorder import LedgerRecorder
-from anvil.collectors.reports import READERS, read_report
+from anvil.collectors.running.identifying import Identifying
 from anvil.collectors.running.keeping import EngineEnd
 from anvil.collectors.running.narration import Narrator
 from anvil.collectors.running.planning import Planned
@@ -144,8 +143,11 @@ class AttemptRun:
                 f"{attempt.key}: {'the engine ended by itself' if exited else _standing(health)}"
             )
             if health.is_ready:
-                async with Client(endpoint, deadlines=_short(deadlines)) as asking:
-                    await self._identify(asking, running, health)
+                self.narrator.begin(f"{attempt.key}: asking who it is")
+                asking = Identifying(
+                    attempt, endpoint, running, _short(deadlines), self.recorder, self._append
+                )
+                await asking.run(health.cap_field)
             await self._check(self._under_test(client, endpoint, health), running, health)
 
     def _under_test(self, client: Client, endpoint: Endpoint, health: Health | None) -> UnderTest:
@@ -160,41 +162,6 @@ class AttemptRun:
             window_tokens=window,
             launched=LaunchedForChecks(attempt.version, window),
         )
-
-    async def _identify(self, client: Client, running: Running, health: Health) -> None:
-        attempt = self.planned.attempt
-        self.narrator.begin(f"{attempt.key}: asking who it is")
-        log = (await running.log()).content()
-        expected = Launched(
-            image=attempt.image,
-            image_id=attempt.image_id,
-            log=log,
-            version=attempt.version,
-            revision=attempt.revision,
-            candidate_revision=attempt.model.revision,
-        )
-        identity = await identify(
-            client,
-            self.recorder,
-            served_model=self.planned.endpoint(running.base_url).served_model,
-            launched=expected,
-            cap_field=health.cap_field,
-        )
-        self._append(identity.event, identity.attachments)
-        if attempt.engine in READERS:
-            await self._report(client, log, identity.props)
-
-    async def _report(self, client: Client, log: bytes, props: Mapping[str, Any]) -> None:
-        """Keep what the engine says of itself, and take out the figures that its reader knows."""
-        attachments = [self._attach("startup-log", "text/plain", log)]
-        metrics = await client.exchange("GET", "/metrics")
-        text = ""
-        if metrics.status == 200:
-            attachments.append(self._attach("metrics", "text/plain", metrics.body))
-            text = metrics.body.decode("utf-8", "replace")
-        report = read_report(self.planned.attempt.engine, log, metrics=text, props=props)
-        if report is not None:
-            self._append(report.event(), attachments)
 
     async def _check(self, under_test: UnderTest, running: Running, health: Health) -> None:
         for chosen in self.selected:
