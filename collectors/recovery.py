@@ -136,7 +136,7 @@ class Recovery:
 
 @dataclass(frozen=True)
 class DeadRun:
-    """What the log says of a dead run: its attempts' subjects, which were launched, which were ready.
+    """What the log says of a dead run: its attempts' subjects, which are launched and not stopped, which ready.
 
     `named` counts how often an event of the run, or of a recovery since, names bytes by subject and digest.
     `abandoned` are the streams that an event since has ended.
@@ -178,6 +178,11 @@ def _take_in(found: DeadRun, header: Header) -> None:
             found.launched.add(attempt)
         case "health.observed/1" if header.facts["is_ready"]:
             found.ready.add(attempt)
+        case "launch.stopped/1" if header.facts["is_removed"]:  # what is found now is another launch
+            found.launched.discard(attempt)
+            found.ready.discard(attempt)
+        case _:
+            pass
 
 
 def _name(recorder: LedgerRecorder, lines: Sequence[KeptLine]) -> None:

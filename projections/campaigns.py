@@ -214,6 +214,8 @@ def _declare(state: Campaigns, seen: Seen, event: RecipeDeclared) -> Campaigns:
 
 def _launch(state: Campaigns, seen: Seen) -> Campaigns:
     def launched(attempt: AttemptState) -> AttemptState:
+        # Launched once more in one stream is one attempt, and what was judged before the engine ended holds.
+        goes_on = attempt.stream == seen.header.stream
         return replace(
             attempt,
             stream=seen.header.stream,
@@ -222,7 +224,7 @@ def _launch(state: Campaigns, seen: Seen) -> Campaigns:
             exit_code=None,
             has_exited=False,
             is_stopped=False,
-            checks={},
+            checks=attempt.checks if goes_on else {},
         )
 
     return _attempt(state, seen, launched)

@@ -30,7 +30,7 @@ from anvil.collectors.recipes.parts import (
 from anvil.ledger.public import Label, SettingValue
 
 OnExit = Literal["stop", "relaunch"]
-"""What happens when an engine ends by itself: the attempt ends too, or it is launched once more."""
+"""What happens when an engine ends by itself: the attempt ends too, or it is launched once more and goes on."""
 
 
 class RecipeFile(Part):
@@ -65,7 +65,7 @@ class RecipeFile(Part):
     deadlines: Deadlines = Deadlines()
     """How long is waited."""
     on_exit: OnExit = "stop"
-    """What happens when an engine ends by itself."""
+    """When an engine ends by itself: the attempt ends too, or it is launched once more and goes on."""
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,9 @@
    recorded as incomplete, `engine_exited`, the check that it broke off too. One that never generates a
    token, or could not be launched, leaves its checks incomplete, `prerequisite_failed`; so do the checks
    that a disk without room leaves no time for.
+4. Where the recipe says `relaunch`, an engine of ours that ended by itself is kept and removed like any
+   other and launched once more, in the same stream. The check that it broke off keeps its verdict; the
+   second launch goes on with those that have none yet. A second end is the end of the attempt.
 """
 
 from __future__ import annotations
@@ -15,13 +18,14 @@ import asyncio
 import hashlib
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from anvil.collectors.checks import (
     CHECKS,
     Check,
     CheckContext,
+    History,
     UnderTest,
     carry_out,
     context,
@@ -63,8 +67,16 @@ class AttemptRun:
     narrator: Narrator
     selected: Sequence[SelectedCheck]
     space: Space
+    _launches: int = 0
     _was_ready: bool = False
+    _is_relaunch_due: bool = False
     _shortage: str | None = None
+    _left: list[SelectedCheck] = field(init=False)
+    """The selected checks that have left no event yet."""
+    _history: History = field(default_factory=History)
+
+    def __post_init__(self) -> None:
+        self._left = list(self.selected)
 
     async def run(self) -> None:
         """Carry the attempt out to its end.
@@ -73,10 +85,22 @@ class AttemptRun:
             AnvilError: it could not be launched, or what was seen could not be kept.
             DiskFull: a disk has too little left, at its beginning or after some of its checks.
         """
+        key = self.planned.attempt.key
+        await self._launch(f"attempt {key!r} was not started")
+        if self._is_relaunch_due:
+            self.narrator.say(f"{key}: the engine ended by itself and is launched once more")
+            await self._launch(f"the engine of attempt {key!r} was not launched once more")
+
+    async def _launch(self, otherwise: str) -> None:
+        """Launch, watch and end one engine; `otherwise` says, for a message, what does not happen."""
         attempt = self.planned.attempt
+        self._launches += 1
+        self._was_ready = self._is_relaunch_due = False
         try:
-            self.space.require(f"attempt {attempt.key!r} was not started")
-        except DiskFull as error:
+            self.space.require(otherwise)
+            if self._launches > 1:
+                await self._require_free(otherwise)
+        except (DiskFull, LaunchFailed) as error:
             self._never_launched(str(error))
             raise
         self.narrator.begin(f"{attempt.key}: launching {attempt.engine}")
@@ -111,11 +135,21 @@ class AttemptRun:
         attachments = () if inspect is None else (self._attach("inspect", "application/json", inspect),)
         self.recorder.append(running.started(), subject=self.planned.subject, attachments=attachments)
 
+    async def _require_free(self, otherwise: str) -> None:
+        """Require that nobody took the port or a GPU while there was no engine.
+
+        Raises:
+            LaunchFailed: somebody did.
+        """
+        holder = await self.launcher.occupied(self.planned.plan)
+        if holder is not None:
+            raise LaunchFailed(f"{otherwise}: {holder}")
+
     def _never_launched(self, why: str) -> None:
-        """Record each selected check as one that could not be carried out."""
+        """Record each check that is left as one that could not be carried out."""
         endpoint = self.planned.endpoint(f"http://{LOOPBACK}:{self.planned.plan.port}")
         under_test = self._under_test(Client(endpoint), endpoint, None)
-        for chosen in self.selected:
+        for chosen in self._left:
             ctx = context(under_test, chosen.id, chosen.parameters, selected_as=chosen.name)
             event = not_carried_out(ctx, CHECKS[chosen.id], "prerequisite_failed", why)
             self._append(event, ctx.attachments)
@@ -148,7 +182,13 @@ class AttemptRun:
                     attempt, endpoint, running, _short(deadlines), self.recorder, self._append
                 )
                 await asking.run(health.cap_field)
+            elif exited and self._may_relaunch(running):
+                self._is_relaunch_due = True
+                return
             await self._check(self._under_test(client, endpoint, health), running, health)
+
+    def _may_relaunch(self, running: Running) -> bool:
+        return self.planned.attempt.on_exit == "relaunch" and running.is_ours and self._launches == 1
 
     def _under_test(self, client: Client, endpoint: Endpoint, health: Health | None) -> UnderTest:
         attempt, window = self.planned.attempt, _window(self.planned)
@@ -161,10 +201,14 @@ class AttemptRun:
             cap_field=None if health is None else health.cap_field,
             window_tokens=window,
             launched=LaunchedForChecks(attempt.version, window),
+            history=self._history,
         )
 
     async def _check(self, under_test: UnderTest, running: Running, health: Health) -> None:
-        for chosen in self.selected:
+        for chosen in tuple(self._left):
+            if self._may_relaunch(running) and await _has_exited(running):
+                self._is_relaunch_due = True
+                break
             recorder = self.recorder.about(self.planned.subject, chosen.name)
             noting = replace(under_test, recorder=recorder)
             ctx = context(noting, chosen.id, chosen.parameters, selected_as=chosen.name)
@@ -178,6 +222,7 @@ class AttemptRun:
                 if await _broke_off(running, event):
                     event = event.model_copy(update={"outcome": "incomplete", "failure": "engine_exited"})
             self._append(event, ctx.attachments)
+            self._left.remove(chosen)
             self.narrator.judged(chosen.name, event)
         if self._shortage is not None:
             key = self.planned.attempt.key

@@ -163,6 +163,16 @@ def test_a_new_launch_begins_anew() -> None:
     assert set(reasons(scene).values()) == {"still_running"}
 
 
+def test_a_launch_once_more_in_one_stream_goes_on() -> None:
+    scene = Scene()
+    exited(scene)
+    scene.stopped()
+    scene.launched()
+    scene.checked("finish")
+    attempt = fold(scene.seen).campaigns["mine"].attempts["a1"]
+    assert (attempt.launches, attempt.has_exited, set(attempt.checks)) == (2, False, {"identity", "finish"})
+
+
 def test_what_people_said_and_took_back() -> None:
     scene = Scene()
     said = [
