@@ -30,6 +30,7 @@ from anvil.ledger.events import (
     LaunchStopped,
     LedgerCreated,
     LoadMeasured,
+    LogExcerpted,
     LogRetained,
     ObservationNoted,
     RecipeDeclared,
@@ -170,6 +171,7 @@ def step(state: Campaigns, seen: Seen) -> Campaigns:  # noqa: C901  # one line a
             | EngineIdentified()
             | EngineReported()
             | LogRetained()
+            | LogExcerpted()
             | SuiteCompleted()
             | LoadMeasured()
             | RestorationChecked()

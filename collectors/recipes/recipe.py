@@ -13,6 +13,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from anvil.collectors.endpoints import NO_BLOCK, EndpointBlock
+from anvil.collectors.interface import LogPattern
 from anvil.collectors.recipes.blocks import AttemptBlock, Container, EngineBlock, LauncherName
 from anvil.collectors.recipes.parts import (
     Candidate,
@@ -99,6 +100,7 @@ class Attempt:
     container: Container | None = None
     endpoint: EndpointBlock = NO_BLOCK
     settings: Mapping[str, SettingValue] = field(default_factory=dict)
+    log_patterns: Mapping[str, LogPattern] = field(default_factory=dict)
     checks: tuple[SelectedCheck, ...] = ()
     suites: tuple[SelectedSuite, ...] = ()
     protocols: tuple[SelectedProtocol, ...] = ()

@@ -40,6 +40,7 @@ from anvil.collectors.interface import Endpoint
 from anvil.collectors.launchers.interface import LOOPBACK, NOBODY_KNOWS, Launcher, LaunchFailed, Running
 from anvil.collectors.recipes import SelectedCheck
 from anvil.collectors.recorder import LedgerRecorder
+from anvil.collectors.reports import patterns_of
 from anvil.collectors.running.identifying import Identifying
 from anvil.collectors.running.keeping import EngineEnd
 from anvil.collectors.running.narration import Narrator
@@ -122,8 +123,14 @@ class AttemptRun:
             await self._watch(running, started_ns)
         finally:
             limit = attempt.deadlines.stop_s
+            patterns = {**attempt.log_patterns, **patterns_of(attempt.engine), **attempt.log_patterns}
             end = EngineEnd(
-                self.recorder, self.planned.subject, self.planned.secrets, limit, not self._was_ready
+                self.recorder,
+                self.planned.subject,
+                self.planned.secrets,
+                limit,
+                not self._was_ready,
+                patterns,
             )
             ending = asyncio.ensure_future(end.of(running))
             interrupted = await _to_the_end(ending)

@@ -31,7 +31,13 @@ from anvil.ledger.events.keys import (
     Predecessor,
     TreeState,
 )
-from anvil.ledger.events.launches import EngineExited, LaunchStarted, LaunchStopped, LogRetained
+from anvil.ledger.events.launches import (
+    EngineExited,
+    LaunchStarted,
+    LaunchStopped,
+    LogExcerpted,
+    LogRetained,
+)
 from anvil.ledger.events.load import LoadMeasured
 from anvil.ledger.events.observations import ObservationNoted
 from anvil.ledger.events.recipes import RecipeDeclared
@@ -61,6 +67,7 @@ AnyEvent = (
     | EngineReported
     | EngineExited
     | LogRetained
+    | LogExcerpted
     | LaunchStopped
     | CheckCompleted
     | SuiteCompleted
@@ -100,6 +107,7 @@ __all__ = [
     "LaunchStopped",
     "LedgerCreated",
     "LoadMeasured",
+    "LogExcerpted",
     "LogRetained",
     "ObservationNoted",
     "Predecessor",

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
-from anvil.ledger.events.base import Event, NamedTexts, Sealed
+from pydantic import Field
+
+from anvil.ledger.events.base import Event, Facts, NamedTexts, Sealed
 from anvil.ledger.public import Count, Digest, ImageReference, Label, Role
 
 _COLLECTOR: frozenset[Role] = frozenset({"collector"})
@@ -59,6 +61,31 @@ class LogRetained(Event):
     """Whether nothing was cut."""
     lines: Count
     """How many line ends the engine wrote."""
+
+
+class ExcerptedPattern(Facts):
+    """One pattern, and how many lines of the log it found."""
+
+    name: Label
+    """What it is called: `error`, `out-of-memory`, …, or what the recipe calls it."""
+    lines: Count
+    """How many of the kept lines it found, and no pattern before it."""
+    quoted: Count
+    """How many of them are quoted: the first and the last."""
+
+
+class LogExcerpted(Event):
+    """Lines that patterns found in the log of the `log.retained` before it, by number; before anything was stopped.
+
+    What was found when it had ended counts only lines that were written since.
+    """
+
+    signed_by: ClassVar[frozenset[Role]] = _COLLECTOR
+    type: Literal["log.excerpted/1"] = "log.excerpted/1"
+    patterns: Annotated[tuple[ExcerptedPattern, ...], Field(strict=False)]
+    """Each pattern that was looked for, in the order in which a line is given to the first that finds it."""
+    lines: Sealed[NamedTexts | None]
+    """The quoted lines: number in the whole log from 1, pattern, text without secrets; null for none."""
 
 
 class EngineExited(Event):

@@ -32,6 +32,7 @@ def test_an_engine_that_exits_at_start_leaves_its_log_and_its_exit(bench: Bench)
             "check.completed",
             "check.completed",
             "log.retained",
+            "log.excerpted",
             "engine.exited",
             "launch.stopped",
             "stream.closed",
