@@ -26,6 +26,7 @@ from anvil.ledger.events import (
     KeyAdded,
     KeyRevoked,
     KeyRotated,
+    LaunchFailed,
     LaunchStarted,
     LaunchStopped,
     LedgerCreated,
@@ -73,6 +74,7 @@ class AttemptState:
     exit_code: int | None = None
     has_exited: bool = False
     is_stopped: bool = False
+    launch_failure: str | None = None
     checks: Mapping[str, CheckState] = field(default_factory=dict)
 
     def incomplete(self, streams: Mapping[str, str]) -> dict[str, str]:
@@ -141,6 +143,8 @@ def step(state: Campaigns, seen: Seen) -> Campaigns:  # noqa: C901  # one line a
             return _declare(state, seen, event)
         case LaunchStarted():
             return _launch(state, seen)
+        case LaunchFailed():
+            return _attempt(state, seen, lambda a: replace(a, launch_failure=event.failure))
         case HealthObserved():
             return _attempt(state, seen, lambda a: replace(a, is_ready=event.is_ready))
         case EngineExited():
@@ -226,6 +230,7 @@ def _launch(state: Campaigns, seen: Seen) -> Campaigns:
             exit_code=None,
             has_exited=False,
             is_stopped=False,
+            launch_failure=None,
             checks=attempt.checks if goes_on else {},
         )
 

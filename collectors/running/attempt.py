@@ -18,6 +18,7 @@ import asyncio
 import hashlib
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -37,6 +38,7 @@ from anvil.collectors.cleaning import clean_event
 from anvil.collectors.client import Client, Deadlines
 from anvil.collectors.health import Health, observe_health
 from anvil.collectors.interface import Endpoint
+from anvil.collectors.launchers.containers import EngineUnreachable
 from anvil.collectors.launchers.interface import LOOPBACK, NOBODY_KNOWS, Launcher, LaunchFailed, Running
 from anvil.collectors.recipes import SelectedCheck
 from anvil.collectors.recorder import LedgerRecorder
@@ -46,9 +48,14 @@ from anvil.collectors.running.keeping import EngineEnd
 from anvil.collectors.running.narration import Narrator
 from anvil.collectors.running.planning import Planned
 from anvil.collectors.running.space import ADVICE, DiskFull, Space
+from anvil.ledger import events
 from anvil.ledger.drafts import Attachment
 from anvil.ledger.events import Event
 from anvil.ledger.events.checks import CheckCompleted, FailureClass
+from anvil.ledger.events.launches import LaunchProblem
+
+FREE_IT = "Stop what holds it, or give the attempt another port or placement in the site file."
+"""What to do about a port or GPU that is taken."""
 
 _SECOND = 1_000_000_000
 _QUESTION_S = 60.0  # how long an endpoint may take to say who it is
@@ -79,42 +86,42 @@ class AttemptRun:
     def __post_init__(self) -> None:
         self._left = list(self.selected)
 
-    async def run(self) -> None:
-        """Carry the attempt out to its end.
+    async def run(self, holder: str | None = None) -> None:
+        """Carry the attempt out to its end; `holder` is who has its port or a GPU, null for nobody.
 
         Raises:
-            AnvilError: it could not be launched, or what was seen could not be kept.
+            LaunchFailed: its engine could not be launched; that is recorded, with all its checks.
+            EngineUnreachable: likewise, and there is no container engine for other attempts either.
             DiskFull: a disk has too little left, at its beginning or after some of its checks.
+            AnvilError: what was seen could not be kept.
         """
         key = self.planned.attempt.key
-        await self._launch(f"attempt {key!r} was not started")
+        await self._launch(f"attempt {key!r} was not started", holder)
         if self._is_relaunch_due:
             self.narrator.say(f"{key}: the engine ended by itself and is launched once more")
-            await self._launch(f"the engine of attempt {key!r} was not launched once more")
+            holder = await self.launcher.occupied(self.planned.plan)
+            with suppress(LaunchFailed):  # it is recorded, and is the end of an attempt that was launched
+                await self._launch(f"the engine of attempt {key!r} was not launched once more", holder)
 
-    async def _launch(self, otherwise: str) -> None:
+    async def _launch(self, otherwise: str, holder: str | None) -> None:
         """Launch, watch and end one engine; `otherwise` says, for a message, what does not happen."""
         attempt = self.planned.attempt
-        self._launches += 1
         self._was_ready = self._is_relaunch_due = False
-        try:
-            self.space.require(otherwise)
-            if self._launches > 1:
-                await self._require_free(otherwise)
-        except (DiskFull, LaunchFailed) as error:
-            self._never_launched(str(error))
-            raise
         self.narrator.begin(f"{attempt.key}: launching {attempt.engine}")
         started_ns = time.monotonic_ns()
-        # Neither starting nor ending is cancelled: an interrupt must not leave an engine behind, nor tear
-        # one down unkept.
-        starting = asyncio.ensure_future(self.launcher.start(self.planned.plan))
-        interrupted = await _to_the_end(starting)
         try:
+            self.space.require(otherwise)
+            if holder is not None:
+                raise LaunchFailed(f"{otherwise}: {holder}", advice=FREE_IT, problem="occupied")
+            # Neither starting nor ending is cancelled: an interrupt must not leave an engine behind, nor
+            # tear one down unkept.
+            starting = asyncio.ensure_future(self.launcher.start(self.planned.plan))
+            interrupted = await _to_the_end(starting)
             running = starting.result()
-        except LaunchFailed as error:
-            self._never_launched(str(error))
+        except (DiskFull, LaunchFailed, EngineUnreachable) as error:
+            self._never_launched(error)
             raise
+        self._launches += 1
         try:
             if interrupted is not None:
                 raise interrupted
@@ -142,18 +149,17 @@ class AttemptRun:
         attachments = () if inspect is None else (self._attach("inspect", "application/json", inspect),)
         self.recorder.append(running.started(), subject=self.planned.subject, attachments=attachments)
 
-    async def _require_free(self, otherwise: str) -> None:
-        """Require that nobody took the port or a GPU while there was no engine.
-
-        Raises:
-            LaunchFailed: somebody did.
-        """
-        holder = await self.launcher.occupied(self.planned.plan)
-        if holder is not None:
-            raise LaunchFailed(f"{otherwise}: {holder}")
-
-    def _never_launched(self, why: str) -> None:
-        """Record each check that is left as one that could not be carried out."""
+    def _never_launched(self, error: DiskFull | LaunchFailed | EngineUnreachable) -> None:
+        """Record why, and each check that is left as one that could not be carried out."""
+        why = str(error)
+        failed = events.LaunchFailed(
+            launcher=self.launcher.name,
+            placement=self.planned.plan.placement,
+            failure=_problem(error),
+            detail=why,
+        )
+        self._append(failed, ())
+        self.narrator.say(" ".join(filter(None, (f"{self.planned.attempt.key}: {why}.", error.advice))))
         endpoint = self.planned.endpoint(f"http://{LOOPBACK}:{self.planned.plan.port}")
         under_test = self._under_test(Client(endpoint), endpoint, None)
         for chosen in self._left:
@@ -287,6 +293,16 @@ async def _to_the_end(task: asyncio.Future[Any]) -> asyncio.CancelledError | Non
         except asyncio.CancelledError as error:
             cancelled = error
     return cancelled
+
+
+def _problem(error: DiskFull | LaunchFailed | EngineUnreachable) -> LaunchProblem:
+    match error:
+        case DiskFull():
+            return "disk_full"
+        case LaunchFailed():
+            return error.problem
+        case _:
+            return "no_container_engine"
 
 
 def _short(deadlines: Deadlines) -> Deadlines:

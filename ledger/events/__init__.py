@@ -33,6 +33,7 @@ from anvil.ledger.events.keys import (
 )
 from anvil.ledger.events.launches import (
     EngineExited,
+    LaunchFailed,
     LaunchStarted,
     LaunchStopped,
     LogExcerpted,
@@ -62,6 +63,7 @@ AnyEvent = (
     | HostObserved
     | WeightsInspected
     | LaunchStarted
+    | LaunchFailed
     | HealthObserved
     | EngineIdentified
     | EngineReported
@@ -103,6 +105,7 @@ __all__ = [
     "KeyAdded",
     "KeyRevoked",
     "KeyRotated",
+    "LaunchFailed",
     "LaunchStarted",
     "LaunchStopped",
     "LedgerCreated",

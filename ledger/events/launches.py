@@ -13,6 +13,10 @@ _COLLECTOR: frozenset[Role] = frozenset({"collector"})
 
 Launcher = Literal["docker", "process", "attach"]
 
+LaunchProblem = Literal["occupied", "not_found", "refused", "no_container_engine", "disk_full"]
+"""Why an engine was not started: its port or GPU is taken; its image, command, container or process is not on
+this host; whoever was to start it would not; there is nobody to ask; there is no room left."""
+
 
 class LaunchStarted(Event):
     """An engine was started, or somebody else's was found running. Artifact `inspect` where there is one."""
@@ -41,6 +45,21 @@ class LaunchStarted(Event):
     """The environment names that were passed, with values where the allow-list lets them be kept."""
     identity: Sealed[str | None]
     """The container's id or the process id and start time."""
+
+
+class LaunchFailed(Event):
+    """An engine was to be started, or to be found running, and was not. Its checks are incomplete."""
+
+    signed_by: ClassVar[frozenset[Role]] = _COLLECTOR
+    type: Literal["launch.failed/1"] = "launch.failed/1"
+    launcher: Launcher
+    """How it was to be started."""
+    placement: Label | None
+    """The placement it was to run on; null for none."""
+    failure: LaunchProblem
+    """Why it was not."""
+    detail: Sealed[str | None]
+    """The message, whole, without secrets."""
 
 
 class LogRetained(Event):

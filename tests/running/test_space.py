@@ -15,7 +15,7 @@ from support.running import Bench
 from anvil.collectors.recipes import load_recipe
 from anvil.collectors.running.space import Space, estimate_bytes
 from anvil.ledger.creation import create_ledger
-from anvil.ledger.events import CheckCompleted, LaunchStopped, LogRetained, StreamClosed
+from anvil.ledger.events import CheckCompleted, LaunchFailed, LaunchStopped, LogRetained, StreamClosed
 
 MIB = 1 << 20
 MIN_FREE = 8 * MIB
@@ -88,6 +88,7 @@ def test_room_that_goes_before_the_next_attempt(crowded: Bench, small: Disk) -> 
     assert crowded.verdicts("a1")["structured-json"][0] == "failed"
     assert crowded.verdicts("a2") == {"structured-json": ("incomplete", "prerequisite_failed")}
     assert crowded.verdicts("a3") == {}
+    assert [event.failure for event in crowded.events(LaunchFailed)] == ["disk_full"]
     assert [(e.outcome, e.reason) for e in crowded.events(StreamClosed)][-2:] == [
         ("completed", None),
         ("aborted", "disk_full"),
