@@ -43,7 +43,7 @@ from anvil.collectors.launchers.interface import LOOPBACK, NOBODY_KNOWS, Launche
 from anvil.collectors.recipes import SelectedCheck
 from anvil.collectors.recorder import LedgerRecorder
 from anvil.collectors.reports import patterns_of
-from anvil.collectors.running.identifying import Identifying
+from anvil.collectors.running.identifying import Identifying, own_endpoint
 from anvil.collectors.running.keeping import EngineEnd
 from anvil.collectors.running.narration import Narrator
 from anvil.collectors.running.planning import Planned
@@ -173,7 +173,12 @@ class AttemptRun:
         attempt, limits = self.planned.attempt, self.planned.attempt.deadlines
         deadlines = Deadlines(first_byte_s=limits.first_byte_s, idle_s=limits.idle_gap_s)
         endpoint = self.planned.endpoint(running.base_url)
-        async with Client(endpoint, deadlines=deadlines) as client:
+        # An engine of ours is ready when it answers itself, whatever a router has answered by then.
+        itself = (own_endpoint(endpoint, running) if running.is_ours else None) or endpoint
+        async with (
+            Client(endpoint, deadlines=deadlines) as client,
+            Client(itself, deadlines=deadlines) as engine,
+        ):
             self.narrator.begin(f"{attempt.key}: waiting for the first token")
             health = await observe_health(
                 client,
@@ -182,6 +187,7 @@ class AttemptRun:
                 started_ns=started_ns,
                 deadline_ns=started_ns + limits.ready_s * _SECOND,
                 has_exited=lambda: _has_exited(running),
+                engine=engine,
             )
             self._was_ready = health.is_ready
             self._append(health.event, health.attachments)

@@ -25,6 +25,14 @@ from anvil.ledger.events import Event
 Append = Callable[[Event, Sequence[Attachment]], None]
 
 
+def own_endpoint(endpoint: Endpoint, running: Running) -> Endpoint | None:
+    """Return the engine's own address behind a router; null without a router, or where it is not known."""
+    url = endpoint.engine_url or running.base_url
+    if not endpoint.via_router or url == endpoint.base_url:
+        return None
+    return replace(endpoint, base_url=url, headers={}, via_router=False)
+
+
 @dataclass(frozen=True)
 class Identifying:
     """One running engine that is asked; `endpoint` is where requests go, `append` records an event."""
@@ -44,7 +52,7 @@ class Identifying:
         """
         async with AsyncExitStack() as clients:
             client = await clients.enter_async_context(Client(self.endpoint, deadlines=self.deadlines))
-            own = self._own_endpoint()
+            own = own_endpoint(self.endpoint, self.running)
             engine = None if own is None else Client(own, deadlines=self.deadlines)
             if engine is not None:
                 await clients.enter_async_context(engine)
@@ -53,14 +61,6 @@ class Identifying:
             self.append(identity.event, identity.attachments)
             if self.attempt.engine in READERS:
                 await self._report(await self._metrics(client, engine), log, identity.props)
-
-    def _own_endpoint(self) -> Endpoint | None:
-        """Return the engine's own address behind a router; null without a router, or where it is not known."""
-        endpoint = self.endpoint
-        url = endpoint.engine_url or self.running.base_url
-        if not endpoint.via_router or url == endpoint.base_url:
-            return None
-        return replace(endpoint, base_url=url, headers={}, via_router=False)
 
     async def _identify(
         self, client: Client, engine: Client | None, log: bytes, cap_field: str | None

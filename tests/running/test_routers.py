@@ -10,7 +10,7 @@ from support.authority import Authority
 from support.endpoint import Chat, Reply, Server
 from support.running import Bench
 
-from anvil.ledger.events import EngineIdentified, EngineReported
+from anvil.ledger.events import EngineIdentified, EngineReported, HealthObserved
 from anvil.ledger.events.engines import IdentityClaim
 
 KEY = "sk-router-0123456789abcdef"
@@ -90,6 +90,16 @@ def test_a_router_that_advertises_another_engine(bench: Bench) -> None:
     event = identified(bench)
     assert event.disagreements == ("engine_version",)
     assert said(event, "engine_version") == {("version_endpoint", "1.2.3"), ("router", "0.9.0")}
+
+
+def test_a_router_that_answers_before_the_engine_is_there(bench: Bench) -> None:
+    """A fallback model answered, and the engine that was launched never did."""
+    with Server(model="org/tiny") as router:
+        site(bench, base_url=router.base_url, via="router")
+        assert bench.run(bench.recipe(behave="deaf", checks=["structured-json"], ready_s=1)).code == 0
+        assert router.requests == []
+    assert not bench.events(HealthObserved)[0].is_ready
+    assert bench.verdicts() == {"structured-json": ("incomplete", "prerequisite_failed")}
 
 
 def test_a_router_that_calls_the_engine_otherwise(bench: Bench) -> None:
