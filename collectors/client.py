@@ -49,6 +49,8 @@ READS_LIMIT = 1 << 20
 _CLOSE_S = 5.0
 _BEFORE_WRITING = "http11.send_request_headers.started"
 _CONNECTING = "connection.connect_tcp.started"
+_CONNECTED = "connection.connect_tcp.complete"
+_SECURED = "connection.start_tls.complete"
 _SECOND = 1_000_000_000
 
 
@@ -163,7 +165,7 @@ class Client:
             state.fail(_class_of(error, state), _told(error))
         finally:
             state.ended_ns = time.monotonic_ns()
-            await _close(response)
+            await _close(response or state.insecure)
 
     async def _receive(self, response: httpx.Response, state: _State) -> None:
         state.answered(response)
@@ -238,15 +240,22 @@ class _State:
     found: list[tuple[FailureClass, str]] = field(default_factory=list)
     fresh: bool = False
     written: bool = False
+    insecure: Any = None
+    """A stream of httpcore's on which TLS is not yet agreed: when its task is cancelled, nobody closes it."""
     clock: _Clock = field(init=False)
 
-    async def trace(self, name: str, _info: Mapping[str, Any]) -> None:
+    async def trace(self, name: str, info: Mapping[str, Any]) -> None:
         """Called by httpx at each step below it."""
         if name == _CONNECTING:
             self.fresh = True
+        elif name == _CONNECTED:
+            self.insecure = info["return_value"]
+        elif name == _SECURED:
+            self.insecure = None
         elif name == _BEFORE_WRITING:
             self.started_ns = time.monotonic_ns()
             self.written = True
+            self.insecure = None
             self.clock.expect("the first byte of a body", self.clock.limits.first_byte_s)
 
     def answered(self, response: httpx.Response) -> None:
@@ -337,7 +346,7 @@ def _trust(endpoint: Endpoint) -> ssl.SSLContext:
     return trusting(endpoint.ca_file) if has_tls else trusting_nobody()
 
 
-async def _close(response: httpx.Response | None) -> None:
+async def _close(response: Any) -> None:
     if response is None:
         return
     with suppress(TimeoutError, httpx.HTTPError, OSError):

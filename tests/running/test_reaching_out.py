@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import hashlib
+import socket
 from pathlib import Path
 
 import pytest
@@ -13,7 +15,7 @@ from support.launching import free_port
 from support.running import Bench
 from support.wheels import CONTENT, model_wheel, package
 
-from anvil.collectors.client import Client
+from anvil.collectors.client import Client, Deadlines
 from anvil.collectors.engines.models import cached_path, fetch_model
 from anvil.collectors.interface import Endpoint, Exchange
 from anvil.collectors.trust import trusting
@@ -65,6 +67,22 @@ def test_a_certificate_for_another_address_is_not_believed(authority: Authority)
         refused = asked(server, authority.file)
     assert refused.failure == "connection_failed"
     assert "not valid for '127.0.0.1'" in refused.message
+
+
+@pytest.mark.parametrize("limits", [Deadlines(connect_s=0.3), Deadlines(total_s=0.3)])
+def test_an_endpoint_that_never_finishes_its_handshake(limits: Deadlines) -> None:
+    """It is given up, and its connection is closed, not left to the garbage collector."""
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+
+        async def ask() -> Exchange:
+            url = f"https://127.0.0.1:{listening.getsockname()[1]}"
+            async with Client(Endpoint(url, "m"), deadlines=limits) as client:
+                return await client.exchange("GET", "/health")
+
+        exchange = asyncio.run(ask())
+    assert exchange.failure == "timeout"
+    assert "a connection did not come" in exchange.message
+    gc.collect()  # an unclosed socket would warn, and a warning is an error
 
 
 def test_a_file_without_certificates_starts_nothing(bench: Bench) -> None:
