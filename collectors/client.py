@@ -40,6 +40,7 @@ import httpx
 from anvil.collectors import failures
 from anvil.collectors.interface import Endpoint, Exchange
 from anvil.collectors.network import PlainNetwork
+from anvil.collectors.trust import trusting, trusting_nobody
 from anvil.collectors.withholding import Secrets, clean_text
 from anvil.ledger.events.checks import FailureClass
 
@@ -62,6 +63,8 @@ _HTTP_ERRORS = (
 _USER_AGENT = f"python-httpx/{httpx.__version__}"
 _BEFORE_WRITING = "http11.send_request_headers.started"
 _CONNECTING = "connection.connect_tcp.started"
+_CONNECTED = "connection.connect_tcp.complete"
+_SECURED = "connection.start_tls.complete"
 _SECOND = 1_000_000_000
 
 
@@ -90,7 +93,7 @@ class Client:
         self._deadlines = deadlines or Deadlines()
         self._body_limit = body_limit
         self._secrets = Secrets.of({}, endpoint.headers.values())
-        self._trust = httpx.create_ssl_context(_trust(endpoint.base_url), trust_env=False)
+        self._trust = _trust(endpoint)
         self._pool = None
         if reuse:
             self._pool = httpcore.AsyncConnectionPool(
@@ -189,6 +192,7 @@ class Client:
             state.fail(_class_of(error, state), _told(error))
         finally:
             state.ended_ns = time.monotonic_ns()
+            await _close(state.insecure)
             await _close(transport if self._pool is None else response)
 
     async def _receive(self, response: httpcore.Response, state: _State) -> None:
@@ -264,15 +268,22 @@ class _State:
     found: list[tuple[FailureClass, str]] = field(default_factory=list)
     fresh: bool = False
     written: bool = False
+    insecure: Any = None
+    """A stream of httpcore's on which TLS is not yet agreed: when its task is cancelled, nobody closes it."""
     clock: _Clock = field(init=False)
 
-    async def trace(self, name: str, _info: Mapping[str, Any]) -> None:
+    async def trace(self, name: str, info: Mapping[str, Any]) -> None:
         """Called by httpx at each step below it."""
         if name == _CONNECTING:
             self.fresh = True
+        elif name == _CONNECTED:
+            self.insecure = info["return_value"]
+        elif name == _SECURED:
+            self.insecure = None
         elif name == _BEFORE_WRITING:
             self.started_ns = time.monotonic_ns()
             self.written = True
+            self.insecure = None
             self.clock.expect("the first byte of a body", self.clock.limits.first_byte_s)
 
     def answered(self, response: httpcore.Response) -> None:
@@ -359,12 +370,12 @@ def _spell(payload: Mapping[str, Any]) -> bytes:
     return json.dumps(payload, ensure_ascii=False, separators=(",", ":")).encode()
 
 
-def _trust(base_url: str) -> ssl.SSLContext | bool:
-    """Return whom to trust: for an address without TLS nobody, which saves reading every certificate."""
-    return True if base_url.startswith("https:") else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+def _trust(endpoint: Endpoint) -> ssl.SSLContext:
+    has_tls = any((url or "").startswith("https:") for url in (endpoint.base_url, endpoint.metrics_url))
+    return trusting(endpoint.ca_file) if has_tls else trusting_nobody()
 
 
-async def _close(held: _Transport | httpcore.Response | None) -> None:
+async def _close(held: _Transport | httpcore.Response | httpcore.AsyncNetworkStream | None) -> None:
     if held is None:
         return
     with suppress(TimeoutError, *_HTTP_ERRORS, OSError):

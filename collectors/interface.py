@@ -9,6 +9,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,6 +20,24 @@ from anvil.ledger.drafts import Attachment
 from anvil.ledger.events import Event
 from anvil.ledger.events.checks import FailureClass, ReasoningChannel
 from anvil.ledger.header import Subject
+
+
+@dataclass(frozen=True)
+class LogPattern:
+    """What lines of a log are looked for.
+
+    One of `words`, in small letters, stands in every line that `expression` finds, whatever the case
+    there; none when no such word is known. They are looked for first: a log may have a million lines.
+    """
+
+    expression: re.Pattern[str]
+    words: tuple[str, ...] = ()
+
+    def finds(self, text: str, lowered: str) -> bool:
+        """Say whether a line is one of them; `lowered` is the line in small letters."""
+        if self.words and not any(word in lowered for word in self.words):
+            return False
+        return self.expression.search(text) is not None
 
 
 class Recorder(Protocol):
@@ -50,7 +69,11 @@ class Endpoint:
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     metrics_url: str | None = None
     via_router: bool = False
+    engine_url: str | None = None
+    """The engine's own address behind a router; null where nobody names it."""
     media_part: str = "image_url"
+    ca_file: Path | None = None
+    """Certificates that are believed besides the system's; null for none."""
 
 
 @dataclass(frozen=True)

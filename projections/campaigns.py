@@ -26,10 +26,12 @@ from anvil.ledger.events import (
     KeyAdded,
     KeyRevoked,
     KeyRotated,
+    LaunchFailed,
     LaunchStarted,
     LaunchStopped,
     LedgerCreated,
     LoadMeasured,
+    LogExcerpted,
     LogRetained,
     ObservationNoted,
     RecipeDeclared,
@@ -72,6 +74,7 @@ class AttemptState:
     exit_code: int | None = None
     has_exited: bool = False
     is_stopped: bool = False
+    launch_failure: str | None = None
     checks: Mapping[str, CheckState] = field(default_factory=dict)
 
     def incomplete(self, streams: Mapping[str, str]) -> dict[str, str]:
@@ -140,6 +143,8 @@ def step(state: Campaigns, seen: Seen) -> Campaigns:  # noqa: C901  # one line a
             return _declare(state, seen, event)
         case LaunchStarted():
             return _launch(state, seen)
+        case LaunchFailed():
+            return _attempt(state, seen, lambda a: replace(a, launch_failure=event.failure))
         case HealthObserved():
             return _attempt(state, seen, lambda a: replace(a, is_ready=event.is_ready))
         case EngineExited():
@@ -170,6 +175,7 @@ def step(state: Campaigns, seen: Seen) -> Campaigns:  # noqa: C901  # one line a
             | EngineIdentified()
             | EngineReported()
             | LogRetained()
+            | LogExcerpted()
             | SuiteCompleted()
             | LoadMeasured()
             | RestorationChecked()
@@ -214,6 +220,8 @@ def _declare(state: Campaigns, seen: Seen, event: RecipeDeclared) -> Campaigns:
 
 def _launch(state: Campaigns, seen: Seen) -> Campaigns:
     def launched(attempt: AttemptState) -> AttemptState:
+        # Launched once more in one stream is one attempt, and what was judged before the engine ended holds.
+        goes_on = attempt.stream == seen.header.stream
         return replace(
             attempt,
             stream=seen.header.stream,
@@ -222,7 +230,8 @@ def _launch(state: Campaigns, seen: Seen) -> Campaigns:
             exit_code=None,
             has_exited=False,
             is_stopped=False,
-            checks={},
+            launch_failure=None,
+            checks=attempt.checks if goes_on else {},
         )
 
     return _attempt(state, seen, launched)

@@ -134,7 +134,9 @@ class DockerLauncher:
             return await self._engine.inspect_image(container.image)
         except NoSuchObject as error:
             raise LaunchFailed(
-                f"the image {container.image} is not on this host", advice=f"docker pull {container.image}"
+                f"the image {container.image} is not on this host",
+                advice=f"docker pull {container.image}",
+                problem="not_found",
             ) from error
 
     async def orphans(self, ledger: str, secrets: Secrets = NO_SECRETS) -> Sequence[DockerRunning]:

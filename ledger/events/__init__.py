@@ -31,7 +31,14 @@ from anvil.ledger.events.keys import (
     Predecessor,
     TreeState,
 )
-from anvil.ledger.events.launches import EngineExited, LaunchStarted, LaunchStopped, LogRetained
+from anvil.ledger.events.launches import (
+    EngineExited,
+    LaunchFailed,
+    LaunchStarted,
+    LaunchStopped,
+    LogExcerpted,
+    LogRetained,
+)
 from anvil.ledger.events.load import LoadMeasured
 from anvil.ledger.events.observations import ObservationNoted
 from anvil.ledger.events.recipes import RecipeDeclared
@@ -56,11 +63,13 @@ AnyEvent = (
     | HostObserved
     | WeightsInspected
     | LaunchStarted
+    | LaunchFailed
     | HealthObserved
     | EngineIdentified
     | EngineReported
     | EngineExited
     | LogRetained
+    | LogExcerpted
     | LaunchStopped
     | CheckCompleted
     | SuiteCompleted
@@ -96,10 +105,12 @@ __all__ = [
     "KeyAdded",
     "KeyRevoked",
     "KeyRotated",
+    "LaunchFailed",
     "LaunchStarted",
     "LaunchStopped",
     "LedgerCreated",
     "LoadMeasured",
+    "LogExcerpted",
     "LogRetained",
     "ObservationNoted",
     "Predecessor",

@@ -79,6 +79,9 @@ def _print_attempt(attempt: AttemptState, state: Campaigns) -> None:
 
 
 def _standing(attempt: AttemptState, state: Campaigns) -> str:
+    if attempt.launch_failure is not None:
+        again = " once more" if attempt.launches else ""
+        return f"could not be launched{again}: {attempt.launch_failure}"
     if not attempt.launches:
         return "planned"
     if attempt.has_exited:
@@ -126,10 +129,11 @@ def _members(campaign: CampaignState, state: Campaigns) -> dict[str, Any]:
 
 
 def _disk(ledger: LedgerPlace) -> dict[str, int]:
-    """Return what the ledger takes, and what is free where it lies."""
+    """Return what the ledger and its artifacts take, and what is free where each lies."""
     database = sum(p.stat().st_size for p in ledger.directory.glob("ledger.db*"))
     blobs = _size_below(ledger.blobs)
-    return {"database": database, "artifacts": blobs, "free": shutil.disk_usage(ledger.directory).free}
+    free, elsewhere = (shutil.disk_usage(where).free for where in (ledger.directory, ledger.blobs))
+    return {"database": database, "artifacts": blobs, "free": free, "free_for_artifacts": elsewhere}
 
 
 def _size_below(directory: Path) -> int:

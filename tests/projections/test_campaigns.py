@@ -9,7 +9,7 @@ import pytest
 from support.campaigns import ATTEMPT, CAMPAIGN, Scene
 from support.story import story
 
-from anvil.ledger.events import CaveatNoted, EventRetracted, GapNoted, ObservationNoted
+from anvil.ledger.events import CaveatNoted, EventRetracted, GapNoted, LaunchFailed, ObservationNoted
 from anvil.projections.campaigns import Campaigns, fold, step
 from anvil.projections.seen import Seen
 
@@ -161,6 +161,29 @@ def test_a_new_launch_begins_anew() -> None:
     attempt = fold(scene.seen).campaigns["mine"].attempts["a1"]
     assert (attempt.launches, attempt.has_exited, attempt.checks) == (2, False, {})
     assert set(reasons(scene).values()) == {"still_running"}
+
+
+def test_a_launch_once_more_in_one_stream_goes_on() -> None:
+    scene = Scene()
+    exited(scene)
+    scene.stopped()
+    scene.launched()
+    scene.checked("finish")
+    attempt = fold(scene.seen).campaigns["mine"].attempts["a1"]
+    assert (attempt.launches, attempt.has_exited, set(attempt.checks)) == (2, False, {"identity", "finish"})
+
+
+def test_an_engine_that_could_not_be_launched_and_then_was() -> None:
+    scene = Scene()
+    scene.opened()
+    scene.declared()
+    scene.add(LaunchFailed(launcher="docker", placement=None, failure="not_found", detail=None))
+    scene.checked("finish", "incomplete", "prerequisite_failed")
+    attempt = fold(scene.seen).campaigns["mine"].attempts["a1"]
+    assert (attempt.launches, attempt.launch_failure) == (0, "not_found")
+    assert reasons(scene) == {"identity": "not_launched", "finish": "prerequisite_failed"}
+    scene.launched(2)
+    assert fold(scene.seen).campaigns["mine"].attempts["a1"].launch_failure is None
 
 
 def test_what_people_said_and_took_back() -> None:

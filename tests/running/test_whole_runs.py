@@ -18,6 +18,7 @@ ORDER = [
     "check.completed",
     "check.completed",
     "log.retained",
+    "log.excerpted",
     "log.retained",
     "launch.stopped",
     "stream.closed",
