@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from anvil.ledger import canonical, envelope
+from anvil.ledger import canonical
 from anvil.ledger.checkpoint import Checkpoint, sign_checkpoint
 from anvil.ledger.commitments import Opening
 from anvil.ledger.events import (
@@ -33,6 +33,7 @@ from anvil.ledger.header import NO_SUBJECT, ArtifactEntry, Header, Subject, head
 from anvil.ledger.merkle import CompactRange, leaf_hash
 from anvil.ledger.public import Role
 from anvil.ledger.signing import PrivateKey
+from support.signed import sign
 from support.story_runs import tell_runs
 
 ORIGIN = "ledger.test.invalid/story-00000000"
@@ -104,7 +105,7 @@ class Story:
             sealed={name: openings[name].commitment() for name in event.sealed_fields if name in openings},
         )
         header = unsigned.with_raw(unsigned.encode())
-        entry = envelope.sign(header.raw, signers).encode()
+        entry = sign(header.raw, signers).encode()
         self.told.append(Told(len(self.told), event, header, entry, openings))
         return self.told[-1]
 
