@@ -203,8 +203,8 @@ class Log {
       if (origin !== header.ledger || ring.base + size > index) return refuse("last_good is no state of the ledger");
       const agrees = this.rootOf(ring.base, size) === stated;
       if (agrees && ring.base === 0) this.agreed = Math.max(this.agreed, size);
-      if (!agrees && header.ledger === this.origin) return refuse("last_good.root is another");
-      if (!agrees) report("tree-differs", ring.base, "last_good.root is another");
+      if (!agrees && header.ledger === this.origin) refuse("last_good.root is another"); // it revokes all the same
+      else if (!agrees) report("tree-differs", ring.base, "last_good.root is another");
     }
     const keys = new Map();
     for (const { public_key: hex, role } of introduced) {
@@ -222,7 +222,8 @@ class Log {
     let sound = true;
     const refuse = (code, message) => (sound = report(code, index, message));
     if (signatures[0].keyid !== header.key) refuse("not-permitted", "the first signature is not by the header's key");
-    for (const { keyid, sig } of signatures) {
+    const unread = !known && KEY_FAMILIES.includes(family); // which keys it introduces is not known
+    for (const { keyid, sig } of unread ? signatures.slice(0, 1) : signatures) {
       const mayBeNew = keyid !== header.key || family === "ledger.created";
       const key = ring?.keys.get(keyid) ?? (mayBeNew ? introduced.get(keyid) : undefined);
       if (!key) {

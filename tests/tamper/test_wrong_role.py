@@ -6,7 +6,19 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from support.ledgers import ATTACKER, SIZE, Small, attack, forge, push, refused, said, session, sign_head
+from support.ledgers import (
+    ATTACKER,
+    SIZE,
+    Pretends,
+    Small,
+    attack,
+    forge,
+    push,
+    refused,
+    said,
+    session,
+    sign_head,
+)
 
 from anvil.ledger.events import (
     ArtifactRedacted,
@@ -85,6 +97,24 @@ def test_a_key_event_of_a_version_that_is_not_known_here(small: Small, family: s
     report = small.verify()
     assert {f.code for f in report.findings if f.index == SIZE + 1} & {"unsupported-version", "chain-broken"}
     assert report.exit_code == 1
+
+
+def test_a_key_event_of_a_later_version_is_unsupported_whoever_signs_along(small: Small) -> None:
+    # The key that it introduces signs along, and cannot be known here.
+    entries = session(small.origin, small.key("root"), "key.added/2", cosigners=[ATTACKER])
+    with attack(small) as db:
+        push(db, *entries)
+    report = small.verify()
+    refused(report, "unsupported-version", SIZE + 1)
+    assert {f.code for f in report.findings if f.severity == "failure"} == {"unsupported-version"}
+
+
+@pytest.mark.parametrize("signatures", [True, False])
+def test_a_forged_key_event_of_a_later_version_is_tampered(small: Small, signatures: bool) -> None:
+    root = Pretends(small.key("root").public_key)
+    with attack(small) as db:
+        push(db, *session(small.origin, root, "key.added/2"))
+    refused(small.verify(signatures=signatures), "tampered", SIZE + 1)
 
 
 def test_an_unknown_type_is_a_note(small: Small) -> None:
