@@ -115,7 +115,7 @@ def _refusal(ledger: Ledger, cited: Cited, name: str, said: tuple[str, int] | No
     if there is not None:
         return LedgerError(
             f"{what} is not lost but altered: expected {blob.size} bytes of {blob.digest}, "
-            f"found {there.size} of {there.digest}",
+            f"found {there.size} bytes of {there.digest}",
             advice=f"Move {ledger.blobs.path(blob.digest)} away to look into it, then say that it is lost.",
         )
     return None

@@ -111,6 +111,8 @@ def _mark(standing: Standing, target: str, mark: Mark) -> Standing:
 
 def _support(standing: Standing, seen: Seen, event: EvidenceAttached) -> Standing:
     target = event.target
+    if not seen.header.artifacts:
+        return standing  # a claim of bytes without bytes
     found = Support(seen.index, seen.entry_hash, event.status)
     marks = tuple(
         replace(mark, is_undone=True) if mark.how == "lost" and mark.part in event.restores else mark

@@ -24,6 +24,8 @@ from anvil.projections.judgements import Decision, Find, Note, Reason, Waiver, r
 from anvil.projections.seen import Seen
 
 _NARROWEST, _WIDEST = 40, 100
+_BRIEF = 48
+"""Columns for what is cited; it stands whole elsewhere."""
 
 
 @dataclass(frozen=True)
@@ -100,7 +102,8 @@ class Conclusions:
         for entry_hash in cited:
             seen = self.find(entry_hash)
             if seen is not None:
-                _print(f"{verb} {seen.index}: {describe(seen)} ({status_of(seen, self.state.standing)})", 6)
+                brief = textwrap.shorten(describe(seen), _BRIEF, placeholder=" …")
+                _print(f"{verb} {seen.index}: {brief} ({status_of(seen, self.state.standing)})", 6)
             for reason in self._stale(index, (entry_hash,)):
                 _print(f"stale: {reason}", 8)
 
