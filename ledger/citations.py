@@ -13,13 +13,13 @@ Before something is recorded about it:
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from anvil.ledger.checks.keys import CONTROL_FAMILIES, CONTROL_TYPES, read_control
 from anvil.ledger.envelope import Envelope
-from anvil.ledger.errors import LedgerError, MalformedEvent
-from anvil.ledger.events import AnyEvent, DecisionRecorded, EventRetracted, decode
+from anvil.ledger.errors import LedgerError, MalformedEvent, UnknownEventType
+from anvil.ledger.events import AnyEvent, DecisionRecorded, Event, EventRetracted, decode
 from anvil.ledger.header import NO_SUBJECT, Header, Subject, family
 from anvil.ledger.keyring import Keyring
 from anvil.ledger.merkle import leaf_hash
@@ -58,7 +58,6 @@ class Citations:
 
         Raises:
             LedgerError: there is no such event here, or its key is disowned.
-            UnknownEventType: this build does not know its type.
         """
         row = self._row(name)
         cited = _cited(row)
@@ -116,6 +115,17 @@ class Citations:
             )
         self._require_in_force(cited, "Supersede that one.")
         return cited
+
+    def about(self, entry_hash: str, *types: type[Event]) -> Iterator[Cited]:
+        """Yield the events of `types` whose target is that event, and whose key counts."""
+        for row in self._ledger.store.of_types(cls.event_type for cls in types):
+            cited = _cited(row)
+            if (
+                isinstance(cited.event, types)
+                and getattr(cited.event, "target", None) == entry_hash
+                and not self._is_disowned(cited)
+            ):
+                yield cited
 
     def _require_in_force(self, cited: Cited, advice: str) -> None:
         by = self._superseded.get(cited.entry_hash)
@@ -175,8 +185,8 @@ def _cited(row: Row) -> Cited:
     try:
         header = Header.parse(Envelope.parse(row.entry).header)
         event = decode(header.event, header.facts, header.sealed)
-    except MalformedEvent as error:
+    except (MalformedEvent, UnknownEventType) as error:
         raise LedgerError(
-            f"event {row.entry_index} cannot be read: {error}", advice="Run `anvil verify`."
+            f"event {row.entry_index} cannot be cited: {error}", advice=error.advice or "Run `anvil verify`."
         ) from error
     return Cited(row.entry_index, leaf_hash(row.entry).hex(), header, event)

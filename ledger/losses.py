@@ -13,16 +13,16 @@ from pathlib import Path
 
 from anvil.ledger.artifacts import blob_of
 from anvil.ledger.blobs import CHUNK, BlobRef
-from anvil.ledger.citations import Cited
+from anvil.ledger.citations import Citations, Cited
 from anvil.ledger.drafts import Draft
-from anvil.ledger.envelope import Envelope
 from anvil.ledger.errors import LedgerError
-from anvil.ledger.events import ArtifactMissing, ArtifactRedacted, EvidenceAttached, build, decode
-from anvil.ledger.header import Header
+from anvil.ledger.events import ArtifactMissing, ArtifactRedacted, EvidenceAttached, build
 from anvil.ledger.recording import Ledger
 
 
-def lost(ledger: Ledger, cited: Cited, names: Sequence[str], reason: str) -> list[Draft]:
+def lost(
+    ledger: Ledger, citations: Citations, cited: Cited, names: Sequence[str], reason: str
+) -> list[Draft]:
     """Return what is to be recorded of the lost artifacts `names` of an event; all that are lost when none is named.
 
     Raises:
@@ -35,7 +35,7 @@ def lost(ledger: Ledger, cited: Cited, names: Sequence[str], reason: str) -> lis
         raise LedgerError(
             f"event {cited.index} has no artifact {unknown[0]!r}", advice=f"It has {sorted(artifacts)}."
         )
-    said = _said(ledger, cited.entry_hash)
+    said = _said(citations, cited.entry_hash)
     found = []
     for name in dict.fromkeys(names or artifacts):
         refusal = _refusal(ledger, cited, name, said.get(name))
@@ -44,6 +44,8 @@ def lost(ledger: Ledger, cited: Cited, names: Sequence[str], reason: str) -> lis
             found.append(Draft(build(ArtifactMissing, fields), cited.header.subject))
         elif names:
             raise refusal
+    if not artifacts:
+        raise LedgerError(f"event {cited.index} has no artifacts", advice="See `anvil show`.")
     if not found:
         raise LedgerError(
             f"event {cited.index} lacks nothing: each of its {len(artifacts)} artifacts is there, or an event "
@@ -121,19 +123,14 @@ def _refusal(ledger: Ledger, cited: Cited, name: str, said: tuple[str, int] | No
     return None
 
 
-def _said(ledger: Ledger, target: str) -> dict[str, tuple[str, int]]:
+def _said(citations: Citations, target: str) -> dict[str, tuple[str, int]]:
     """Return what was said of artifacts of an event: redacted, or lost and not found again; and where."""
     found: dict[str, tuple[str, int]] = {}
-    types = (ArtifactRedacted, ArtifactMissing, EvidenceAttached)
-    for row in ledger.store.of_types(cls.event_type for cls in types):
-        header = Header.parse(Envelope.parse(row.entry).header)
-        event = decode(header.event, header.facts, header.sealed)
-        if not isinstance(event, types) or event.target != target:
-            continue
-        if isinstance(event, EvidenceAttached):
-            for name in event.restores:
+    for cited in citations.about(target, ArtifactRedacted, ArtifactMissing, EvidenceAttached):
+        if isinstance(cited.event, EvidenceAttached):
+            for name in cited.event.restores:
                 found.pop(name, None)
-        else:
-            word = "redacted" if isinstance(event, ArtifactRedacted) else "lost"
-            found[event.artifact] = word, row.entry_index
+        elif isinstance(cited.event, ArtifactRedacted | ArtifactMissing):
+            word = "redacted" if isinstance(cited.event, ArtifactRedacted) else "lost"
+            found[cited.event.artifact] = word, cited.index
     return found

@@ -18,10 +18,11 @@ from dataclasses import dataclass
 
 from anvil.ledger.artifacts import blob_of, named_blobs
 from anvil.ledger.blobs import BlobRef
+from anvil.ledger.citations import Citations
 from anvil.ledger.drafts import Draft
 from anvil.ledger.envelope import Envelope
 from anvil.ledger.errors import LedgerError
-from anvil.ledger.events import ArtifactRedacted, Event, SealedRedacted, build, decode
+from anvil.ledger.events import ArtifactRedacted, Event, SealedRedacted, build
 from anvil.ledger.header import ArtifactEntry, Header
 from anvil.ledger.merkle import leaf_hash
 from anvil.ledger.recording import Ledger, Recorded
@@ -149,14 +150,12 @@ def _name_of(event: Event) -> tuple[str, str]:
 
 
 def _already_redacted(ledger: Ledger, target: str) -> set[tuple[str, str]]:
-    """Return what earlier events redacted in `target`: this run then only finishes the deletion."""
-    found = set()
-    for row in ledger.store.of_types((SealedRedacted.event_type, ArtifactRedacted.event_type)):
-        header = Header.parse(Envelope.parse(row.entry).header)
-        event = decode(header.event, header.facts, header.sealed)
-        if isinstance(event, SealedRedacted | ArtifactRedacted) and event.target == target:
-            found.add(_name_of(event))
-    return found
+    """Return what earlier events redacted in `target`: this run then only finishes the deletion.
+
+    What a disowned key redacted explains nothing, and is said again.
+    """
+    earlier = Citations(ledger).about(target, SealedRedacted, ArtifactRedacted)
+    return {_name_of(cited.event) for cited in earlier}
 
 
 def _elsewhere(ledger: Ledger, plans: Sequence[_Plan], start: int, stop: int) -> list[tuple[int, str]]:

@@ -97,7 +97,8 @@ def missing(index: str, artifacts: tuple[str, ...], reason: str, as_json: bool) 
       anvil note missing 17 --reason "The disk with the blobs died."
     """
     with Ledger.open(place().directory) as ledger:
-        drafts = lost(ledger, Citations(ledger).find(index), artifacts, reason)
+        citations = Citations(ledger)
+        drafts = lost(ledger, citations, citations.find(index), artifacts, reason)
         recorded = record(ledger, ledger.signer("operator"), drafts, purpose="note")
     _done(recorded, as_json)
 

@@ -209,7 +209,7 @@ ABOUT = ("--subject", "campaign=mine")
         (["note", "gap", " "], 2, "no words"),
         (["note", "caveat", "x", "--about", 99], 1, "there is no entry 99"),
         (["note", "missing", 99, *REASON], 1, "there is no entry 99"),
-        (["note", "missing", 5, *REASON], 1, "lacks nothing"),
+        (["note", "missing", 5, *REASON], 1, "has no artifacts"),
         (["note", "missing", 5, "--artifact", "log", *REASON], 1, "no artifact 'log'"),
         (["retract", 5], 2, "--reason"),
         (["retract", 99, *REASON], 1, "there is no entry 99"),
@@ -285,3 +285,30 @@ def test_nothing_rests_on_what_a_thief_signed(run: Anvil) -> None:
 def test_corrections_are_about_the_log() -> None:
     assert CONTROL_FAMILIES < ABOUT_THE_LOG
     assert {f"{name}/1" for name in ABOUT_THE_LOG} <= set(CATALOGUE)
+
+
+def test_events_that_a_restore_carried_over_are_cited_and_stay_judged(run: Anvil) -> None:
+    old = decided(run)
+    assert run("backup", "b.db").code == 0
+    assert run("restore", "b.db", "again").code == 0
+    listed = run("--ledger", "again", "log", "--json").json["events"]
+    at = {e["entry_hash"]: e["index"] for e in listed}
+    result = at[run("show", IDENTITY, "--json").json["entry_hash"]]
+    carried = at[run("show", old, "--json").json["entry_hash"]]
+    new = done(
+        run, "--ledger", "again", "decide", "rollback", "--rests-on", result, "--supersedes", carried, *REASON
+    )
+    done(run, "--ledger", "again", "retract", result, *REASON)
+    decisions = run("--ledger", "again", "status", "--json").json["campaigns"][0]["decisions"]
+    assert [(d["index"], d["superseded_by"], bool(d["stale"])) for d in decisions] == [
+        (carried, new, True),
+        (new, None, True),
+    ]
+    assert run("--ledger", "again", "verify").code == 0
+
+
+def test_an_event_of_another_ledger_is_not_cited(run: Anvil) -> None:
+    assert run("--ledger", "other", "init", "--origin", "cli.test.invalid").code == 0
+    theirs = run("--ledger", "other", "show", 0, "--json").json["entry_hash"]
+    ran = run("decide", "current", "--rests-on", theirs, *REASON, *ABOUT)
+    assert (ran.code, f"has the entry hash {theirs}" in ran.err) == (1, True)

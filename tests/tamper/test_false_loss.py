@@ -19,10 +19,13 @@ from support.ledgers import (
     session,
 )
 
+from anvil.ledger.citations import Citations
 from anvil.ledger.events import ArtifactMissing
-from anvil.ledger.keychanges import find_key, revoke_key
+from anvil.ledger.keychanges import add_key, find_key, new_signer, revoke_key
+from anvil.ledger.losses import lost
 from anvil.ledger.recording import Ledger
 from anvil.ledger.signing import Signer
+from anvil.ledger.streams import record
 
 
 def gone(small: Small, event: ArtifactMissing, signer: Signer | None = None) -> None:
@@ -87,6 +90,17 @@ def test_by_a_key_that_is_disowned(small: Small) -> None:
     with Ledger.open(small.place.directory) as ledger:
         revoke_key(ledger, find_key(ledger, "operator"), "compromised", SIZE)
     refused(small.verify(), "artifact-missing", SEALED)
+
+
+def test_what_a_disowned_key_called_lost_can_be_called_lost_again(small: Small) -> None:
+    gone(small, claim(small))
+    with Ledger.open(small.place.directory) as ledger:
+        add_key(ledger, "operator", new_signer(ledger, "operator", agent_key=None, encrypt=False))
+        revoke_key(ledger, find_key(ledger, small.key("operator").public_key.key_id), "compromised", SIZE)
+        citations = Citations(ledger)
+        (draft,) = lost(ledger, citations, citations.find(str(SEALED)), (), "The thief deleted it.")
+        record(ledger, ledger.signer("operator"), [draft], purpose="note")
+    assert small.verify().exit_code == 0
 
 
 def test_bytes_that_are_there_but_altered(small: Small) -> None:
