@@ -7,8 +7,8 @@
    range that ``predecessor`` announces, and nowhere else.
 3. A control event counts when the keyring lets its key sign it and every signature on it verifies;
    otherwise it is a finding and changes nothing. The same holds for one that contradicts the keyring.
-4. What a disowned key redacted or called lost is not excused, and what it abandoned is not ended: a stolen key must
-   not explain why data is gone.
+4. What a disowned key redacted or called lost is not excused, and what it abandoned is not ended: a
+   stolen key must not explain why data is gone.
 """
 
 from __future__ import annotations
