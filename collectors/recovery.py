@@ -26,6 +26,7 @@ from anvil.collectors.reports import patterns_of
 from anvil.collectors.running.keeping import EngineEnd
 from anvil.collectors.running.narration import Narrator
 from anvil.collectors.withholding import Secrets
+from anvil.ledger.artifacts import blob_of
 from anvil.ledger.blobs import BlobRef
 from anvil.ledger.drafts import Attachment, Draft
 from anvil.ledger.envelope import Envelope
@@ -33,7 +34,6 @@ from anvil.ledger.events import CaveatNoted, StreamAbandoned
 from anvil.ledger.events.checks import CheckCompleted
 from anvil.ledger.header import Header, Subject
 from anvil.ledger.recording import Ledger
-from anvil.ledger.redaction import blob_of
 from anvil.ledger.streams import Stream
 
 STOP_S = 30.0
@@ -170,7 +170,7 @@ def read_dead(ledger: Ledger, stream: str) -> DeadRun:
             found.abandoned.add(header.facts["abandoned"])
         if header.stream in streams:
             _take_in(found, header)
-            blobs = (blob_of(ledger, artifact) for artifact in header.artifacts)
+            blobs = (blob_of(ledger.store, artifact) for artifact in header.artifacts)
             found.named.update((header.subject, blob.digest) for blob in blobs if blob is not None)
     return found
 

@@ -41,7 +41,7 @@ from anvil.ledger.public import Role
 from anvil.ledger.signing import Signer
 from anvil.ledger.store import Row, Store
 from anvil.ledger.storedtree import StoredTree
-from anvil.ledger.tail import Tail, stored_head
+from anvil.ledger.tail import Tail
 
 ANCHOR_DELAY_S = 1.0
 
@@ -134,9 +134,10 @@ class Ledger:
             return self._tail.keyring
 
     def head(self, stream: str) -> StreamHead | None:
-        """Return where a stream stands in the log now, or None when it has no event there."""
+        """Return where a stream stands in the log now, closed and abandoned ones too; None when it has no event."""
         with self._lock, self.store.snapshot():
-            return stored_head(self.store, stream)
+            self._tail = self._catch_up()
+            return self._tail.head(stream)
 
     def signer(self, role: Role) -> Signer:
         """Return the newest key of `role` that this user holds.

@@ -8,7 +8,7 @@ The rules, in the order in which they are checked:
 4. Each entry by itself: spelling, hash, columns, signatures, permission (`checks.entries`).
 5. Streams across runs of entries (`checks.streams`).
 6. Roots: every checkpoint, the anchor, and what else was given to compare with (`checks.tree`).
-7. What is not at hand must have been redacted (`checks.redactions`).
+7. What is not at hand must have been redacted, or said to be lost (`checks.redactions`).
 8. How far the log had come is known only from outside: an anchor, a verifier's own earlier state,
    or a checkpoint that was kept. Without one the verdict is *unanchored*.
 
@@ -299,7 +299,7 @@ class _Verification:
     def _read_entries(self, control: Control, tree: TreeCheck, streams: StreamCheck, workers: int) -> bool:
         """Rules 4, 5 and 6 over all entries; False when one is missing: what follows it has no place."""
         report = self._report
-        redacted, ends, seen = control.redactions(), control.ends(), 0
+        explained, ends, seen = control.explained(), control.ends(), 0
         job = Job(self._location, control.keyrings, tuple(control.carried), report.signatures)
         done = report.begin
         opened, disowned, unknown = 0, 0, {}  # type: ignore[var-annotated]
@@ -310,7 +310,7 @@ class _Verification:
             ended = bisect_left(ends, stop, key=itemgetter(0))
             streams.take(examined, ends[seen:ended])
             seen = ended
-            self._found += check_unresolved(examined.unresolved, redacted)
+            self._found += check_unresolved(examined.unresolved, explained)
             opened += examined.opened
             disowned += examined.disowned.total()
             for name, count in examined.unknown_types.items():

@@ -16,6 +16,7 @@ from anvil.ledger.events.base import Event, Facts, Sealed, build, explain
 from anvil.ledger.events.checks import CheckCompleted, SuiteCompleted
 from anvil.ledger.events.corrections import (
     ArtifactDisclosed,
+    ArtifactMissing,
     ArtifactRedacted,
     EventRetracted,
     SealedRedacted,
@@ -40,7 +41,7 @@ from anvil.ledger.events.launches import (
     LogRetained,
 )
 from anvil.ledger.events.load import LoadMeasured
-from anvil.ledger.events.observations import ObservationNoted
+from anvil.ledger.events.observations import EvidenceAttached, ObservationNoted
 from anvil.ledger.events.recipes import RecipeDeclared
 from anvil.ledger.events.streams import StreamAbandoned, StreamClosed, StreamOpened
 from anvil.ledger.events.surroundings import HostObserved, RestorationChecked, WeightsInspected
@@ -55,9 +56,11 @@ AnyEvent = (
     | StreamClosed
     | StreamAbandoned
     | ObservationNoted
+    | EvidenceAttached
     | EventRetracted
     | SealedRedacted
     | ArtifactRedacted
+    | ArtifactMissing
     | ArtifactDisclosed
     | RecipeDeclared
     | HostObserved
@@ -88,6 +91,7 @@ __all__ = [
     "CATALOGUE",
     "AnyEvent",
     "ArtifactDisclosed",
+    "ArtifactMissing",
     "ArtifactRedacted",
     "CaveatNoted",
     "CheckCompleted",
@@ -97,6 +101,7 @@ __all__ = [
     "EngineReported",
     "Event",
     "EventRetracted",
+    "EvidenceAttached",
     "Facts",
     "GapNoted",
     "HealthObserved",
