@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -130,7 +131,7 @@ def test_artifacts_on_a_disk_of_their_own(
 def test_what_a_run_will_take_is_told_before(bench: Bench) -> None:
     ran = bench.run(bench.recipe(checks=["structured-json"]))
     assert ran.code == 0
-    assert "bytes will be kept" in ran.err
+    assert re.search(r"about \d+(\.\d+)? MB will be kept; [0-9.,]+ [MGT]B are free", ran.err)
     assert "may end before" not in ran.err
 
 
