@@ -218,7 +218,9 @@ class _Verification:
         anchored = self._expected.anchored
         if anchored is not None:
             self._found += missing_anchored_note(notes, anchored.checkpoint, report.begin, report.size)
-        return stored.roots + revocation_roots(control, source.origin) + self._outside_roots()
+        stated = stored.roots + revocation_roots(control, source.origin) + self._outside_roots()
+        self._check_continuity([root for root in stated if root.size < report.begin])
+        return [root for root in stated if root.size >= report.begin]
 
     def _roots_inside(self, control: Control) -> dict[str, list[StatedRoot]]:
         """Return the roots that the trees of carried ranges must have."""
@@ -241,7 +243,7 @@ class _Verification:
             known.append(("the checkpoint given", self._open_pinned(expected.pinned)))
         if expected.state is not None:
             report.anchored_by.append("an earlier verification")
-        stated, older = [], []
+        stated = []
         for by, checkpoint in known:
             if checkpoint.origin != report.origin:
                 self._found.append(_other(by, checkpoint.origin, report.origin))
@@ -249,11 +251,8 @@ class _Verification:
             report.anchored_by.append(by)
             if checkpoint.size > report.size:
                 self._found.append(rolled_back(by, checkpoint.size, report.size))
-            elif checkpoint.size < report.begin:
-                older.append((by, checkpoint))
             else:
                 stated.append(StatedRoot(checkpoint.size, checkpoint.root, by, "split-view"))
-        self._check_continuity(older)
         if expected.anchored is not None and not self._is_ours(expected.anchored):
             message = "the anchor is signed by no ledger key of this ledger"
             self._found.append(Finding("other-ledger", message))
@@ -266,7 +265,7 @@ class _Verification:
             )
         return stated
 
-    def _check_continuity(self, older: list[tuple[str, Checkpoint]]) -> None:
+    def _check_continuity(self, older: list[StatedRoot]) -> None:
         """Rule 8, for what lies before the place where this verification begins."""
         if self._expected.state is not None:
             tree = self._expected.state.tree

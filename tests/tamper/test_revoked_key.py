@@ -118,6 +118,15 @@ def test_a_last_good_state_that_never_was_is_found_and_the_key_stays_revoked(sma
     assert found(report, "disowned").message.startswith("3 events")
 
 
+def test_one_from_before_an_earlier_verification_is_compared_too(small: Small) -> None:
+    state = small.state()
+    with attack(small) as db:
+        index = push(db, *session(small.origin, small.key("root"), wrong_root(small), stream=OTHER_STREAM))
+    finding = refused(small.verify(state=state), "not-permitted")
+    assert finding.message.startswith(f"the revocation at index {index + 1}")
+    assert (finding.until, finding.expected) == (11, "00" * 32)
+
+
 def test_a_last_good_state_that_never_was_is_not_recorded(small: Small) -> None:
     with Ledger.open(small.place.directory) as ledger:
         for state in ({"root": "00" * 32}, {"size": 99}):
