@@ -254,10 +254,11 @@ class _State:
             # A name that stands several times is one list (RFC 9110, section 5.3).
             self.headers[name] = f"{self.headers[name]}, {value}" if name in self.headers else value
         said = f"HTTP {response.status_code} {response.reason_phrase}".strip()
-        if 300 <= response.status_code < 400:
-            self.fail("redirected", f"{said}, Location: {self.headers.get('location', 'not given')}")
-        elif not 200 <= response.status_code < 300:
-            self.fail("http_error", said)
+        failure = failures.of_status(response.status_code)
+        if failure == "redirected":
+            said += f", Location: {self.headers.get('location', 'not given')}"
+        if failure:
+            self.fail(failure, said)
 
     def take(self, piece: bytes, *, new_read: bool) -> None:
         self.pieces.append(piece)
