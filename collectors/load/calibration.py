@@ -10,7 +10,7 @@ from anvil.collectors.load.clocks import Clocks
 from anvil.collectors.load.closed_loop import ClosedLoop
 from anvil.collectors.load.requests import Deadlines, PlannedRequest, Target
 from anvil.collectors.load.resolution import Resolution, compare
-from anvil.collectors.load.truth import MODEL, Schedule, truth_server
+from anvil.collectors.load.truth import MODEL, TRUTH, Schedule, truth_server
 
 _SAMPLES = 320
 _FIRST_NS = 5_000_000
@@ -52,10 +52,20 @@ def calibrate(concurrency: int, rate: int, seconds: int = 2) -> Calibration:
     Raises:
         CollectorError: the server does not start.
     """
-    schedule, requests = plan(concurrency, rate, seconds)
+    return carry_out(*plan(concurrency, rate, seconds), concurrency)
+
+
+def carry_out(
+    schedule: Schedule, requests: int, concurrency: int, program: tuple[str, ...] = TRUTH
+) -> Calibration:
+    """Send so many requests to a server with this schedule, and compare.
+
+    Raises:
+        CollectorError: the server does not start.
+    """
     planned = [PlannedRequest(number, b'{"stream":true,"seed":%d}' % number) for number in range(requests)]
     clocks = Clocks()
-    with truth_server(schedule) as server:
+    with truth_server(schedule, program) as server:
         target = Target.of(Endpoint(server.base_url, MODEL))
         loop = ClosedLoop(
             target, planned, concurrency=concurrency, deadlines=Deadlines(5, 10, 10, 60), clocks=clocks
@@ -69,7 +79,7 @@ def calibrate(concurrency: int, rate: int, seconds: int = 2) -> Calibration:
     wall = written[-1] - written[0] if len(written) > 1 else 0
     return Calibration(
         concurrency=concurrency,
-        rate=rate,
+        rate=concurrency * _SECOND_NS // schedule.gap_ns,
         reached=len(written) * _SECOND_NS // wall if wall else 0,
         cpu_ns=spent // max(1, len(written)),
         stepped=run.stepped,

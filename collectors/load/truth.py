@@ -34,6 +34,8 @@ from anvil.collectors.load.stamps import ANCILLARY_SIZE, ask_for_stamps, stamp_o
 from anvil.ledger.errors import CollectorError
 
 MODEL = "truth"
+TRUTH = (sys.executable, "-m", "anvil.collectors.load.truth")
+"""How the server is started."""
 
 _SEED = re.compile(rb'"seed":(\d+)')
 _LENGTH = re.compile(rb"content-length:\s*(\d+)", re.IGNORECASE)
@@ -188,13 +190,13 @@ class _Server:
 
 
 @contextmanager
-def truth_server(schedule: Schedule) -> Iterator[TruthServer]:
-    """Run the server in a process of its own.
+def truth_server(schedule: Schedule, program: tuple[str, ...] = TRUTH) -> Iterator[TruthServer]:
+    """Run the server in a process of its own, or another program that does the same.
 
     Raises:
         CollectorError: it does not start.
     """
-    argv = [sys.executable, "-m", __name__, *(str(value) for value in asdict(schedule).values())]
+    argv = [*program, *(str(value) for value in asdict(schedule).values())]
     process = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     try:
         yield TruthServer(process)
