@@ -84,6 +84,7 @@ class RunRecord(Line):
     """The first line: the run that the requests belong to."""
 
     form: Literal["anvil.load.record/1"] = Field(default="anvil.load.record/1", alias="schema")
+    """The name and version of this format."""
     base_realtime_ns: Annotated[str, Field(pattern=r"^[1-9][0-9]{0,29}$")]
     """The realtime clock at the run's base, in digits."""
     offset_low_ns: Moment

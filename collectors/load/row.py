@@ -40,6 +40,7 @@ class RunRow(Line):
     """The first line of the rows."""
 
     form: Literal["anvil.load.rows/1"] = Field(default="anvil.load.rows/1", alias="schema")
+    """The name and version of this format."""
     parser_version: Count
     """The version of the parser that made the rows."""
     concurrency: Count
