@@ -48,6 +48,10 @@ def selftest(concurrency: int, rate: int | None, seconds: int, as_json: bool) ->
     Example:
       anvil selftest --concurrency 64
     """
+    if rate is not None and rate < concurrency:
+        raise click.BadParameter(
+            f"{concurrency} streams need at least {concurrency}: one token a second each", param_hint="--rate"
+        )
     found = calibrate(concurrency, rate or PER_STREAM * concurrency, seconds)
     is_sound = not found.stepped and found.resolution.completed == found.resolution.expected
     if as_json:

@@ -63,13 +63,13 @@ def carry_out(
     Raises:
         CollectorError: the server does not start.
     """
+    lasts_s = (schedule.first_ns + schedule.chunks * schedule.gap_ns) / _SECOND_NS
+    deadlines = Deadlines(connect_s=5, first_byte_s=10, idle_s=10 + lasts_s, total_s=10 + 2 * lasts_s)
     planned = [PlannedRequest(number, b'{"stream":true,"seed":%d}' % number) for number in range(requests)]
     clocks = Clocks()
     with truth_server(schedule, program) as server:
         target = Target.of(Endpoint(server.base_url, MODEL))
-        loop = ClosedLoop(
-            target, planned, concurrency=concurrency, deadlines=Deadlines(5, 10, 10, 60), clocks=clocks
-        )
+        loop = ClosedLoop(target, planned, concurrency=concurrency, deadlines=deadlines, clocks=clocks)
         before = time.process_time_ns()
         run, records = loop.run()
         spent = time.process_time_ns() - before

@@ -105,7 +105,20 @@ def compare(
         ),
         gap_error=Spread.of([error for found in known for error in _gap_errors(*found)]),
         outside_interval=Spread.of([error for found in known for error in _outside(*found, base_ns)]),
-        lag=Spread.of([lag for record, _ in read for lag in _lags(run, record)]),
+        lag=lag(run, [record for record, _ in read]),
+    )
+
+
+def lag(run: RunRecord, records: Iterable[RequestRecord]) -> Spread:
+    """Return the loop's lag in any run (rule 3). Without the kernel's stamps nothing is known of it."""
+    middle = (run.offset_low_ns + run.offset_high_ns) // 2
+    return Spread.of(
+        [
+            had - came + middle
+            for record in records
+            if record.kernel_ns is not None and not run.stepped
+            for came, had in zip(record.kernel_ns, record.client_ns, strict=True)
+        ]
     )
 
 
@@ -141,13 +154,6 @@ def _outside(row: Row, note: Note, is_known: list[bool], base_ns: int) -> list[i
         )
         if known and earliest != latest
     ]
-
-
-def _lags(run: RunRecord, record: RequestRecord) -> list[int]:
-    if record.kernel_ns is None or run.stepped:
-        return []
-    middle = (run.offset_low_ns + run.offset_high_ns) // 2
-    return [had - came + middle for came, had in zip(record.kernel_ns, record.client_ns, strict=True)]
 
 
 def _rank(values: Sequence[int], q: int) -> int | None:

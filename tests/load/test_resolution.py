@@ -187,10 +187,16 @@ def test_the_command_says_the_resolution_first(
 def test_the_command_answers_programs(
     asked: list[tuple[int, int, int]], capfdbinary: pytest.CaptureFixture[bytes]
 ) -> None:
-    told = run_here(capfdbinary, "selftest", "--json", "--rate", 7).json
+    told = run_here(capfdbinary, "selftest", "--json", "--rate", 70).json
     assert (told["schema"], told["sound"], told["resolution_ns"]) == ("anvil.selftest/1", True, 27_500)
     assert told["ttfo_error"] == {"n": 400, "p50_ns": 6_400, "p99_ns": 27_500, "max_ns": 30_000}
-    assert asked == [(64, 7, 2)]
+    assert asked == [(64, 70, 2)]
+
+
+def test_a_rate_that_no_stream_could_keep_is_refused(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+    done = run_here(capfdbinary, "selftest", "--rate", 63)
+    assert done.code == 2
+    assert "64 streams need at least 64: one token a second each" in done.err
 
 
 @pytest.mark.parametrize(
