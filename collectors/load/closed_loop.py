@@ -168,10 +168,11 @@ class ClosedLoop:
             if flight.started_ns is None:
                 self._go_on_connecting(slot, wire)
                 return
-            if not slot.is_written and mask & EVENT_WRITE:
-                self._written(slot, all_is=wire.send(b""))
+            # What has come is taken first: a refusal may be followed by a reset that the next write would meet.
             if mask & EVENT_READ:
                 self._read(slot, wire)
+            if not slot.is_written and mask & EVENT_WRITE and slot.wire is wire:
+                self._written(slot, all_is=wire.send(b""))
         except OSError as error:
             self._lost(slot, error)
 

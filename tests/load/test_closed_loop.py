@@ -255,18 +255,20 @@ def test_a_large_request_is_written_in_parts() -> None:
 
 
 def test_an_answer_before_the_request_is_written_is_kept() -> None:
+    done = threading.Event()
     with socket.create_server(("127.0.0.1", 0)) as listener:
 
         def refuse() -> None:
             connection, _ = listener.accept()
             with connection:
                 connection.sendall(b"HTTP/1.1 413 X\r\ncontent-length: 0\r\nconnection: close\r\n\r\n")
-                threading.Event().wait(0.2)
+                done.wait(10)
 
         thread = threading.Thread(target=refuse)
         thread.start()
         target = Target.of(Endpoint(f"http://127.0.0.1:{listener.getsockname()[1]}", MODEL))
         run, (record,) = ClosedLoop(target, [PlannedRequest(0, b"x" * (16 << 20))], concurrency=1).run()
+        done.set()
         thread.join()
     row = read_request(run, record).row
     assert (row.failure, row.http_status, row.written_ns) == ("http_error", 413, None)
