@@ -67,7 +67,12 @@ def observe(
         )
     event = build(
         ObservationNoted,
-        {"status": status, "public_text": text if public else None, "text": None if public else text},
+        {
+            "status": status,
+            "public_text": text if public else None,
+            "claims": None,
+            "text": None if public else text,
+        },
     )
     event.openings()  # as early as the signer below: no blob is kept for what cannot be recorded
     about = parse_subject(subject)
