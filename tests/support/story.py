@@ -198,3 +198,7 @@ def _tell_observations(teller: Story) -> None:
         )
     )
     tell(StreamClosed(outcome="aborted", reason="interrupted"))
+
+
+STORY_BY_TYPE = {told.event.type: told for told in reversed(story())}
+"""The first event of each type."""
