@@ -7,8 +7,9 @@
    filters but ours, and its `finalize` refuses whatever did not come through them.
 3. An undefined name or attribute is refused when it is printed, tested or gone over. Nothing is
    ever silently empty.
-4. A condition adds its support to all that stands inside it, in its other branches too; a loop adds
-   its basis, and for each turn the member's own reason.
+4. A condition adds its support to all that stands inside it, in its other branches too. A loop adds for
+   each turn why this member is one; its basis, what was looked at for all of them, stands where the
+   list comes out empty, and where a condition asks whether it is.
 """
 
 from __future__ import annotations
@@ -153,7 +154,7 @@ class _Run:
             raise TemplateRefused(self.name, line, f"`{path}` is {_kind(value)}; a loop goes over a list")
         self.pieces.append(Looked((*self._around(), value.basis)))
         for reason, member in value:
-            self.scopes.append([value.basis, reason])
+            self.scopes.append([reason])
             yield member
             self.scopes.pop()
 

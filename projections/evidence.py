@@ -1,0 +1,153 @@
+"""Evidence status: how strong an event is, computed from what is attached to it and never simply typed.
+
+1. What a program saw starts at `retained-complete`, since collectors attach their raw output. An event
+   whose type keeps raw bytes and that names none is no stronger than somebody's word:
+   `operator-observed-incomplete`. A log that was cut is a `retained-bounded-log`.
+2. What a person says starts at what the person states, and is weakened: a status that says that bytes
+   were kept needs an artifact, and complete evidence misses nothing.
+3. An artifact that is gone makes its event `artifact-missing`, whatever it was.
+4. A choice (a recipe's value, a decision, a caveat) is `declared`.
+5. A retracted event, and one by a key that was disowned by then, supports nothing: it is no source.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import assert_never
+
+from anvil.ledger.events import (
+    AnyEvent,
+    ArtifactDisclosed,
+    ArtifactRedacted,
+    CaveatNoted,
+    CheckCompleted,
+    DecisionRecorded,
+    EngineExited,
+    EngineIdentified,
+    EngineReported,
+    EventRetracted,
+    GapNoted,
+    HealthObserved,
+    HostObserved,
+    KeyAdded,
+    KeyRevoked,
+    KeyRotated,
+    LaunchStarted,
+    LaunchStopped,
+    LedgerCreated,
+    LoadMeasured,
+    LogRetained,
+    ObservationNoted,
+    RecipeDeclared,
+    RestorationChecked,
+    SealedRedacted,
+    StreamAbandoned,
+    StreamClosed,
+    StreamOpened,
+    SuiteCompleted,
+    WaiverGranted,
+    WeightsInspected,
+)
+from anvil.ledger.public import EvidenceStatus
+from anvil.projections.figures import ArtifactName, Source
+from anvil.projections.record import Kept, Record
+
+KEEPS_BYTES: frozenset[EvidenceStatus] = frozenset(
+    {"retained-complete", "retained-bounded-log", "imported-artifact"}
+)
+"""The statuses which say that bytes were kept."""
+
+_ASKED_THE_ENDPOINT = frozenset({"version_endpoint", "models_endpoint", "props_endpoint", "log_line"})
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """The record, asked event by event."""
+
+    record: Record
+
+    def source(self, kept: Kept) -> Source | None:
+        """Return an event as evidence, or None when it supports nothing (rule 5)."""
+        if kept.entry_hash in self.record.retracted:
+            return None
+        disowned_from = self.record.disowned.get(kept.key)
+        if disowned_from is not None and kept.index >= disowned_from:
+            return None
+        return Source(kept.entry_hash, kept.event, tuple(a.name for a in kept.artifacts), self.status(kept))
+
+    def sources(self, events: Iterable[Kept]) -> tuple[Source, ...]:
+        """Return those of `events` that support something, in order."""
+        return tuple(source for kept in events if (source := self.source(kept)) is not None)
+
+    def gone(self, kept: Kept) -> tuple[str, ...]:
+        """Return the names of an event's artifacts whose bytes are gone."""
+        named = (artifact.name for artifact in kept.artifacts)
+        return tuple(name for name in named if ArtifactName(kept.entry_hash, name) in self.record.gone)
+
+    def status(self, kept: Kept) -> EvidenceStatus:
+        """Return how strong an event is."""
+        if self.gone(kept):
+            return "artifact-missing"
+        return status_of(kept.event, has_artifact=bool(kept.artifacts))
+
+
+def status_of(event: AnyEvent, *, has_artifact: bool) -> EvidenceStatus:
+    """Return how strong an event is whose artifacts, if any, are all there."""
+    match event:
+        case ObservationNoted():
+            return _said(event, has_artifact=has_artifact)
+        case LogRetained():
+            whole: EvidenceStatus = "retained-complete" if event.is_whole else "retained-bounded-log"
+            return whole if has_artifact or not event.kept_bytes else "operator-observed-incomplete"
+        case CheckCompleted() | SuiteCompleted():
+            was_answered = any(request.http_status is not None for request in event.requests)
+            return _seen(has_artifact or not was_answered)
+        case HealthObserved():
+            return _seen(has_artifact or event.health != "reached")
+        case EngineIdentified():
+            return _seen(has_artifact or not any(c.source in _ASKED_THE_ENDPOINT for c in event.claims))
+        case EngineReported() | LoadMeasured() | WeightsInspected():
+            return _seen(has_artifact)
+        case (
+            HostObserved()
+            | LaunchStarted()
+            | EngineExited()
+            | LaunchStopped()
+            | RestorationChecked()
+            | StreamOpened()
+            | StreamClosed()
+            | StreamAbandoned()
+        ):
+            return "retained-complete"  # all that was seen stands in the event itself
+        case (
+            RecipeDeclared()
+            | CaveatNoted()
+            | GapNoted()
+            | WaiverGranted()
+            | DecisionRecorded()
+            | LedgerCreated()
+            | KeyAdded()
+            | KeyRotated()
+            | KeyRevoked()
+            | EventRetracted()
+            | SealedRedacted()
+            | ArtifactRedacted()
+            | ArtifactDisclosed()
+        ):
+            return "declared"
+        case _:
+            assert_never(event)
+
+
+def _seen(has_bytes: bool) -> EvidenceStatus:
+    return "retained-complete" if has_bytes else "operator-observed-incomplete"
+
+
+def _said(event: ObservationNoted, *, has_artifact: bool) -> EvidenceStatus:
+    if event.status in KEEPS_BYTES and not has_artifact:
+        return "operator-observed-incomplete"
+    misses_something = event.claims is not None and bool(event.claims.not_kept)
+    if event.status == "retained-complete" and misses_something:
+        return "retained-bounded-log"
+    return event.status
