@@ -112,7 +112,7 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """One published value and what it rests on (rule 1).
+    """One published value and what it rests on (rule 1). `parts` are the figures that it was derived from.
 
     Raises:
         Unsupported: no event is behind it, or the value is of a kind that is not published.
@@ -122,6 +122,7 @@ class Figure:
     rule: str
     support: Support
     status: EvidenceStatus
+    parts: tuple[Figure, ...] = ()
 
     def __post_init__(self) -> None:
         if not self.support.events:
@@ -145,7 +146,7 @@ class Figure:
         if isinstance(value, bool | str) or not 0 <= count <= 9:
             raise Unsupported(f"{value!r} cannot be printed with {count} places: it is no exact number")
         rule = f"{self.rule}, rounded half up to {count} places"
-        return Figure(Printed(rounded(value, count)), rule, self.support, self.status)
+        return Figure(Printed(rounded(value, count)), rule, self.support, self.status, (self,))
 
 
 def derive(rule: str, function: Callable[..., Value], *figures: Figure) -> Figure:
@@ -183,7 +184,7 @@ def _resting_on(figures: tuple[Figure, ...], rule: str, value: Value) -> Figure:
     support = Support()
     for figure in figures:
         support |= figure.support
-    return Figure(value, rule, support, weakest(figure.status for figure in figures))
+    return Figure(value, rule, support, weakest(figure.status for figure in figures), figures)
 
 
 @dataclass(frozen=True)

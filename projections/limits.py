@@ -32,6 +32,8 @@ class Claim:
     attempt: int
     name: str
     status: EvidenceStatus
+    words: str
+    """What it is called in a sentence."""
 
 
 @dataclass(frozen=True)
@@ -85,14 +87,14 @@ class EvidenceLimit:
 
     def sentences(self) -> list[str]:
         """Return it in words, one statement each."""
-        said = list(self.notes)
+        said, words = list(self.notes), {claim.name: claim.words for claim in self.claims}
         for status, claims in self.by_status():
-            parts = (f"{name.replace('_', ' ')} of {_attempts(numbers)}" for name, numbers in claims.items())
+            parts = (f"{words[name]} of {_attempts(numbers)}" for name, numbers in claims.items())
             said.append(f"{_MEANS[status]} {_joined(parts, '; ')}.")
+        lost: dict[tuple[str, str], list[str]] = {}
         for what, why, numbers in self.by_loss():
-            said.append(
-                f"Not kept for {_attempts(numbers)}: {what.replace('-', ' ')} ({why.replace('-', ' ')})."
-            )
+            lost.setdefault((_attempts(numbers), why.replace("-", " ")), []).append(what.replace("-", " "))
+        said += [f"Not kept for {of} ({why}): {', '.join(whats)}." for (of, why), whats in lost.items()]
         said += [f"The operator notes a {item.kind}: “{item.text}”" for item in self.quoted]
         return said
 

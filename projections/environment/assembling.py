@@ -51,6 +51,8 @@ class Leaf:
     support: Support
     status: EvidenceStatus
     line: int
+    figures: tuple[Figure, ...] = ()
+    """The figure itself, then those of the conditions and loops around it."""
 
 
 @dataclass(frozen=True)
@@ -251,7 +253,7 @@ class _Reader:
         for figure in figures:
             support |= figure.support
         status = weakest(figure.status for figure in figures)
-        self.leaves.append(Leaf(pointer, kind, value, rule, support, status, line))
+        self.leaves.append(Leaf(pointer, kind, value, rule, support, status, line, figures))
 
     def _take(self) -> _Token:
         token = self._peek()

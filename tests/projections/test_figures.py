@@ -63,7 +63,9 @@ def test_a_sealed_field_never_becomes_a_figure(event_type: str) -> None:
                 one.stated(name)
 
 
-@pytest.mark.parametrize("value", [1.5, b"x", [1], {"a": 1}, object()], ids=repr)
+@pytest.mark.parametrize(
+    "value", [1.5, b"x", [1], {"a": 1}, object()], ids=["float", "bytes", "list", "object", "any"]
+)
 def test_what_is_not_published_is_no_figure(value: object) -> None:
     with pytest.raises(Unsupported):
         Figure(value, "stated", Support(frozenset(("a",))), "declared")  # type: ignore[arg-type]

@@ -26,9 +26,16 @@ from anvil.ledger.events import (
 )
 from anvil.ledger.events.observations import Claims
 from anvil.projections.figures import RANKED, Figure, Group, Source, compose, count, derive, is_stronger
+from anvil.projections.limits import Claim
 
 _NO_QUESTIONS = frozenset({"identity", "finish", "reasoning-leak"})
-_CLAIMED = ("health", "preflight_default", "preflight_no_thinking", "failure")
+_CLAIMED = {
+    "health": "health",
+    "preflight_default": "checks as served",
+    "preflight_no_thinking": "checks with thinking disabled",
+    "failure": "what failed",
+}
+"""The figures of an attempt that are observations, and what they are called in words."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +69,7 @@ class Attempt:
         shown = (health, default, quiet, failure)
         said = tuple(figure for figure in shown if figure.value is not None) or shown
         weak = derive("the weakest status of health, checks and failure", lambda *_: None, *said)
-        status = Figure(weak.status, weak.rule, weak.support, weak.status)
+        status = Figure(weak.status, weak.rule, weak.support, weak.status, said)
         return Group(
             {
                 "engine": self._engine(),
@@ -209,12 +216,12 @@ class Attempt:
         )
 
 
-def claimed(group: Group) -> Iterator[tuple[str, Figure]]:
-    """Yield the observations among an attempt's figures that say something."""
-    for name in _CLAIMED:
+def claims(number: int, group: Group) -> Iterator[Claim]:
+    """Yield what an attempt's figures observe, where they say something."""
+    for name, words in _CLAIMED.items():
         figure = group.fields[name]
         if isinstance(figure, Figure) and figure.value is not None:
-            yield name, figure
+            yield Claim(number, name, figure.status, words)
 
 
 def _checked(source: Source, name: str, thinking: str, *path: str | int) -> Checked:
@@ -227,7 +234,8 @@ def _checked(source: Source, name: str, thinking: str, *path: str | int) -> Chec
 
 def _with_reach(status: Figure, reach: Figure) -> Figure:
     """Return the status, with a rule that keeps *not reached* and *not recorded* apart."""
-    return derive(f"{status.rule}; the health request: {reach.value}", lambda s, _: s, status, reach)
+    how = str(reach.value).replace("_", " ")
+    return derive(f"status of the health request, which was {how}", lambda s, _: s, status, reach)
 
 
 def _settings(names: list[str], values: tuple[object, ...]) -> str:

@@ -14,10 +14,10 @@ from anvil.ledger.events import (
     RecipeDeclared,
 )
 from anvil.projections.document import Prepared
-from anvil.projections.documents.candidate_failure.attempts import Attempt, claimed
+from anvil.projections.documents.candidate_failure.attempts import Attempt, claims
 from anvil.projections.evidence import Evidence
 from anvil.projections.figures import Figure, Group, Listing, Source, compose, derive
-from anvil.projections.limits import Claim, EvidenceLimit, Missing, Quoted
+from anvil.projections.limits import EvidenceLimit, Missing, Quoted
 from anvil.projections.record import Campaign, Kept, Launch
 
 _GIB = 2**30
@@ -46,11 +46,7 @@ def prepare(evidence: Evidence, campaign: Campaign, candidate: str) -> Prepared:
     decision = _decision(decisions, candidate_of(campaign.general), candidate)
     quoted = _quoted(general)
     limit = EvidenceLimit(
-        tuple(
-            Claim(n, name, figure.status)
-            for n, group in enumerate(groups, 1)
-            for name, figure in claimed(group)
-        ),
+        tuple(claim for number, group in enumerate(groups, 1) for claim in claims(number, group)),
         tuple(_missing(evidence, shown)),
         tuple(_notes(evidence, candidate, recipes, shown, has_decision=decision is not None)),
         tuple(quoted.values()),

@@ -128,8 +128,8 @@ def test_the_limit_in_words_is_made_from_it(made: Draft) -> None:
     text = made.rendered.document["evidence_limit"]
     assert text == made.limit.text()
     assert text.startswith("Synthetic: ")
-    assert "Not kept for attempts 1 and 4: response bodies (container recreated)." in text
-    assert "is retained for failure of attempts 2 and 6." in text
+    assert "Not kept for attempts 1 and 4 (container recreated): response bodies, check results." in text
+    assert "is retained for what failed of attempts 2 and 6." in text
 
 
 def test_every_leaf_is_traced_to_events(made: Draft, campaign: Laguna) -> None:
