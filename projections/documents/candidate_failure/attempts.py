@@ -235,7 +235,10 @@ def _checked(source: Source, name: str, thinking: str, *path: str | int) -> Chec
 def _with_reach(status: Figure, reach: Figure) -> Figure:
     """Return the status, with a rule that keeps *not reached* and *not recorded* apart."""
     how = str(reach.value).replace("_", " ")
-    return derive(f"status of the health request, which was {how}", lambda s, _: s, status, reach)
+    rule = (
+        f"the health request was {how}" if status.value is None else "the status that the health request got"
+    )
+    return derive(rule, lambda s, _: s, status, reach)
 
 
 def _settings(names: list[str], values: tuple[object, ...]) -> str:
