@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from anvil.ledger.commands.output import answer_bytes, place, say
+from anvil.ledger.commands.output import answer_bytes, answer_json, json_option, place, say
 from anvil.ledger.errors import PublicationRefused
 from anvil.ledger.files import write_whole
 from anvil.projections.document import DOCUMENTS, find
@@ -42,6 +42,7 @@ from anvil.projections.rendering import Template, draft
     type=click.Path(path_type=Path, dir_okay=False),
     help="Write where each leaf comes from into this file.",
 )
+@json_option
 def render(
     document: str,
     campaign: str | None,
@@ -50,10 +51,12 @@ def render(
     template: Path | None,
     form: str,
     sidecar: Path | None,
+    as_json: bool,
 ) -> None:
     """Print a document as a draft; nothing is recorded.
 
     Every figure in it rests on signed events; `anvil why` says on which. The same ledger gives the same bytes.
+    With --json the answer is an object that holds the text and its provenance.
 
     \b
     Example:
@@ -81,7 +84,10 @@ def render(
         say("Synthetic: recorded for a test or a demonstration. It cannot be released.")
     if sidecar is not None:
         write_whole(sidecar, spell(members).encode())
-    answer_bytes(text.encode())
+    if as_json:
+        answer_json("anvil.render/1", {"format": form, "text": text, "provenance": members})
+    else:
+        answer_bytes(text.encode())
 
 
 def _read(path: Path) -> Template:

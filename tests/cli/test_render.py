@@ -104,6 +104,14 @@ def test_the_provenance_covers_every_leaf_and_shows_nothing_private(anvil: Anvil
     assert all(artifact["disclosure"] == "private" and "digest" not in artifact for artifact in cited)
 
 
+@pytest.mark.usefixtures("campaign")
+def test_programs_get_text_and_provenance_in_one_answer(anvil: Anvil) -> None:
+    answer = anvil(*RENDER, "--json", "--format", "md").json
+    assert answer["schema"] == "anvil.render/1"
+    assert answer["text"] == anvil(*RENDER, "--format", "md").out
+    assert len(answer["provenance"]["leaves"]) == len(leaves(anvil(*RENDER).json))
+
+
 # --- a layout of one's own -----------------------------------------------------------------------------------
 
 
