@@ -106,8 +106,9 @@ class Source:
         return Figure(found, rule, self.support, self.status if status is None else status)
 
     def marked(self, rule: str, value: Value, status: EvidenceStatus | None = None) -> Figure:
-        """Return a figure that follows from the event being there at all: that it happened, or how."""
-        return Figure(value, rule, self.support, self.status if status is None else status)
+        """Return a figure that follows from the event being there at all; its artifacts have no part in it."""
+        support = Support(frozenset((self.entry_hash,)))
+        return Figure(value, rule, support, self.status if status is None else status)
 
 
 @dataclass(frozen=True, slots=True)

@@ -166,7 +166,7 @@ def test_the_chain_counts_what_was_counted(anvil: Anvil) -> None:
     assert (passed["rule"], passed["value"], len(passed["parts"])) == ("checks that passed", 2, 4)
     fields = [part["parts"][0]["rule"] for part in passed["parts"]]
     assert fields == [f"observation.noted/2 claims.checks.{number}.outcome" for number in range(4, 8)]
-    assert members["because"][0]["rule"] == "an attempt that events speak of"
+    assert members["because"][0]["rule"] == "an attempt that an event speaks of"
 
 
 @pytest.mark.usefixtures("drawn")

@@ -85,18 +85,18 @@ def about(attempt: int | None = None) -> Subject:
     return Subject(CAMPAIGN, CANDIDATE, None if attempt is None else KEYS[attempt])
 
 
-def seen(thinking: Any, **checks: FailureClass | None) -> tuple[ObservedCheck, ...]:
-    """Return checks by name, each with why it failed; the batch of tool calls has twenty requests."""
+def seen(thinking: Any, **checks: FailureClass | bool) -> tuple[ObservedCheck, ...]:
+    """Return checks by name: whether each passed, or why it did not. The batch of tool calls has twenty requests."""
     return tuple(
         ObservedCheck(
             check=name.replace("_", "-"),
             thinking=thinking,
-            outcome="failed" if failure else "passed",
-            failure=failure,
+            outcome="passed" if how is True else "failed",
+            failure=None if isinstance(how, bool) else how,
             expected=20 if name == "tools_batch" else 1,
-            passed=0 if failure else 1,
+            passed=1 if how is True else 0,
         )
-        for name, failure in checks.items()
+        for name, how in checks.items()
     )
 
 
@@ -118,20 +118,8 @@ def observations() -> list[ObservationNoted]:
             reported,
             "What it wrote was corrupted, and not one of twenty tool calls came.",
             checks=(
-                *seen(
-                    "default",
-                    coding="wrong_value",
-                    structured_json="wrong_value",
-                    retrieval="wrong_value",
-                    tools_batch="no_call",
-                ),
-                *seen(
-                    "disabled",
-                    coding=None,
-                    structured_json="wrong_value",
-                    retrieval=None,
-                    tools_batch="no_call",
-                ),
+                *seen("default", coding=False, structured_json=False, retrieval=False, tools_batch=False),
+                *seen("disabled", coding=True, structured_json=False, retrieval=True, tools_batch=False),
             ),
             **answered,
         ),
@@ -143,10 +131,10 @@ def observations() -> list[ObservationNoted]:
             "It repeated itself or wrote of something else, while its health was good.",
             checks=seen(
                 "disabled",
-                coding=None,
-                structured_json=None,
+                coding=True,
+                structured_json=True,
                 retrieval="visible_answer_missing",
-                tools_batch="no_call",
+                tools_batch=False,
             ),
             **answered,
         ),

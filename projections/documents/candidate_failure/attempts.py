@@ -3,10 +3,11 @@
 1. What a program saw and what a person says are read from their events alike; where both speak of the
    same thing, the newest counts. A check that was carried out again counts by its newest result.
 2. A setting is a choice: `declared`. What a person says was set otherwise goes before the recipe.
-3. Checks are counted by whether they asked for thinking. Policies over other checks (`finish`,
-   `reasoning-leak`) and `identity` are no questions to the model and are not counted.
+3. Checks are counted by whether they asked for thinking: passed of those that were carried out. Those
+   that could not be are named beside. Policies over other checks (`finish`, `reasoning-leak`) and
+   `identity` are no questions to the model and are not counted.
 4. What failed is told in the operator's words where there are any. Otherwise it is put together from
-   exit, readiness and failed checks.
+   exit, readiness and failed checks, policies among them.
 """
 
 from __future__ import annotations
@@ -44,10 +45,15 @@ class Checked:
 
     name: str
     thinking: str
-    passed: Figure
-    expected: Figure
-    outcome: Figure
+    is_question: bool
     has_passed: Figure
+    told: Figure
+    """The check in words: `tools-batch 0/20 failed (no_call)`."""
+
+    @property
+    def was_carried_out(self) -> bool:
+        """Whether it came to a verdict."""
+        return self.told.parts[0].value != "incomplete"
 
 
 @dataclass(frozen=True)
@@ -83,9 +89,8 @@ class Attempt:
         )
 
     def reason(self) -> Figure:
-        """Return why it is shown: events speak of it."""
-        marks = [source.marked("it is spoken of", self.key, "declared") for source in self.sources]
-        return derive("an attempt that events speak of", lambda *_: self.key, *marks)
+        """Return why it is shown: an event speaks of it. The first is enough."""
+        return self.sources[0].marked("an attempt that an event speaks of", self.key, "declared")
 
     # --- its parts ------------------------------------------------------------------------------------
 
@@ -158,25 +163,28 @@ class Attempt:
         newest: dict[tuple[str, str], Checked] = {}
         for source in self.sources:
             event = source.event
-            if isinstance(event, CheckCompleted) and event.check not in _NO_QUESTIONS:
+            if isinstance(event, CheckCompleted):
                 thinking = {p.name: p.value for p in event.parameters}.get("thinking", "disabled")
-                newest[event.selected_as, str(thinking)] = _checked(source, event.check, str(thinking))
+                is_question = event.check not in _NO_QUESTIONS
+                made = _checked(source, event.selected_as, str(thinking), is_question)
+                newest[event.selected_as, str(thinking)] = made
             elif isinstance(event, ObservationNoted) and event.claims is not None:
                 for at, check in enumerate(event.claims.checks):
-                    if check.check not in _NO_QUESTIONS:
-                        made = _checked(source, check.check, check.thinking, "claims", "checks", at)
-                        newest[check.check, check.thinking] = made
+                    is_question = check.check not in _NO_QUESTIONS
+                    made = _checked(source, check.check, check.thinking, is_question, "claims", "checks", at)
+                    newest[check.check, check.thinking] = made
         yield from newest.values()
 
     def _preflight(self, thinking: str, checks: list[Checked]) -> Figure:
-        counted = [check for check in checks if check.thinking == thinking]
-        if not counted:
+        asked = [check for check in checks if check.is_question and check.thinking == thinking]
+        if not asked:
             return self._nothing(f"no check was carried out with thinking {thinking}")
-        passed = count("checks that passed", [check.has_passed for check in counted])
-        names = [check.name for check in counted]
-        parts = [figure for c in counted for figure in (c.outcome, c.passed, c.expected)]
-        rule = f"checks with thinking {thinking}: passed of carried out, and those that did not when some did"
-        return compose(rule, lambda n, *values: _preflight(n, names, values), passed, *parts)
+        counted = [check for check in asked if check.was_carried_out]
+        lost = [check for check in asked if not check.was_carried_out]
+        passed = count("checks that passed", [c.has_passed for c in counted], [c.told for c in lost])
+        rule = f"checks with thinking {thinking}: passed of carried out, and those that did not"
+        told = [check.told for check in (*counted, *lost) if check.has_passed.value is False]
+        return compose(rule, lambda n, *texts: _counted(n, len(counted), len(lost), texts), passed, *told)
 
     def _failure(self, checks: list[Checked]) -> Figure:
         words = [
@@ -224,12 +232,23 @@ def claims(number: int, group: Group) -> Iterator[Claim]:
             yield Claim(number, name, figure.status, words)
 
 
-def _checked(source: Source, name: str, thinking: str, *path: str | int) -> Checked:
-    outcome = source.stated(*path, "outcome")
-    has_passed = derive("outcome is passed", lambda value: value == "passed", outcome)
-    return Checked(
-        name, thinking, source.stated(*path, "passed"), source.stated(*path, "expected"), outcome, has_passed
+def _checked(source: Source, name: str, thinking: str, is_question: bool, *path: str | int) -> Checked:
+    outcome, failure, passed, expected = (
+        source.stated(*path, field) for field in ("outcome", "failure", "passed", "expected")
     )
+    has_passed = derive("outcome is passed", lambda value: value == "passed", outcome)
+    told = compose("a check", lambda *values: _told(name, *values), outcome, failure, passed, expected)
+    return Checked(name, thinking, is_question, has_passed, told)
+
+
+def _told(name: str, outcome: str, failure: str | None, passed: int, expected: int) -> str:
+    parts = (
+        name,
+        f"{passed}/{expected}" if expected != 1 else "",
+        outcome,
+        f"({failure})" if failure else "",
+    )
+    return " ".join(part for part in parts if part)
 
 
 def _with_reach(status: Figure, reach: Figure) -> Figure:
@@ -246,27 +265,15 @@ def _settings(names: list[str], values: tuple[object, ...]) -> str:
     return ", ".join(f"{name} {value}" for name, value in zip(names, spelled, strict=True))
 
 
-def _preflight(passed: int, names: list[str], values: tuple[object, ...]) -> str:
-    said = f"{passed}/{len(names)}"
-    triples = zip(names, values[::3], values[1::3], values[2::3], strict=True)
-    others = [
-        f"{name}{f' {some}/{of}' if of != 1 else ''} {outcome}"
-        for name, outcome, some, of in triples
-        if outcome != "passed"
-    ]
-    return f"{said}; {', '.join(others)}" if passed and others else said
+def _counted(passed: int, carried_out: int, lost: int, told: tuple[str, ...]) -> str:
+    said, failed, incomplete = f"{passed}/{carried_out}", told[: len(told) - lost], told[len(told) - lost :]
+    if passed and failed:  # when none passed, all of them failed
+        said += f"; {', '.join(failed)}"
+    return f"{said}; {', '.join(incomplete)}" if incomplete else said
 
 
 def _failed(checks: list[Checked]) -> Iterator[Figure]:
-    for check in checks:
-        if check.has_passed.value is False:
-            yield compose(
-                "a check that did not pass",
-                lambda outcome, passed, expected, name=check.name: f"{name} {passed}/{expected} {outcome}",
-                check.outcome,
-                check.passed,
-                check.expected,
-            )
+    yield from (c.told for c in checks if c.has_passed.value is False and c.was_carried_out)
 
 
 def _exited(code: int | None, signal: int | None, before_ready: bool) -> str:

@@ -64,7 +64,7 @@ def prepare(evidence: Evidence, campaign: Campaign, candidate: str) -> Prepared:
                 "decision": decision or Group({"verdicts": none, "sentence": none}),
                 "evidence_limit": compose("the evidence limit", lambda *_: limit.text(), *rests_on, *marks),
                 "attempts": Listing(
-                    derive("attempts that events speak of", lambda *keys: len(keys), *reasons),
+                    derive("how many attempts events speak of", lambda *keys: len(keys), *reasons),
                     tuple(zip(reasons, groups, strict=True)),
                 ),
             }

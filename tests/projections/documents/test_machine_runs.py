@@ -60,9 +60,27 @@ def test_exit_readiness_and_failed_checks_are_put_together(scene: Scene) -> None
     assert shown["preflight_no_thinking"] == "0/1"
     assert shown["failure"] == (
         "the engine ended by itself with code 7 after it was ready; "
-        "no token was generated within the deadline; coding 0/1 failed"
+        "no token was generated within the deadline; coding failed (wrong_value); "
+        "finish failed (unexpected_finish_reason)"
     )
     assert shown["evidence_status"] == "operator-observed-incomplete"  # neither body nor answer was kept
+
+
+def test_a_check_that_could_not_be_carried_out_is_named_and_not_counted(scene: Scene) -> None:
+    scene.checked("coding")
+    scene.checked("structured-json", "failed", "fenced")
+    scene.checked("tools-batch", "incomplete", "tools_not_rendered")
+    shown = attempt(scene)
+    told = "1/2; structured-json failed (fenced); tools-batch incomplete (tools_not_rendered)"
+    assert shown["preflight_no_thinking"] == told
+    assert shown["failure"] == "structured-json failed (fenced)"
+
+
+def test_nothing_carried_out_is_nothing_of_nothing(scene: Scene) -> None:
+    scene.checked("coding", "incomplete", "engine_exited")
+    shown = attempt(scene)
+    assert shown["preflight_no_thinking"] == "0/0; coding incomplete (engine_exited)"
+    assert shown["failure"] is None
 
 
 def test_the_newest_result_of_a_check_counts(scene: Scene) -> None:
@@ -75,7 +93,7 @@ def test_a_failed_launch_is_not_covered_by_the_one_that_passed(scene: Scene) -> 
     scene.checked("coding", "failed", "wrong_value")
     scene.launched()
     scene.checked("coding")
-    assert attempt(scene, 0)["failure"] == "coding 0/1 failed"
+    assert attempt(scene, 0)["failure"] == "coding failed (wrong_value)"
     assert attempt(scene, 1)["failure"] is None
 
 
@@ -178,3 +196,19 @@ def test_a_layout_of_our_schema_has_our_shape(scene: Scene) -> None:
 def test_a_layout_without_a_schema_is_refused(scene: Scene) -> None:
     with pytest.raises(PublicationRefused, match="no schema"):
         made(scene, template=Template("mine.json.j2", '{"date": {{ date }}}'))
+
+
+# --- support ---------------------------------------------------------------------------------------------
+
+
+def test_a_figure_rests_on_the_events_that_it_is_read_from_and_on_no_others(scene: Scene) -> None:
+    scene.health(is_ready=True)
+    health = scene.seen[-1].entry_hash
+    check = scene.checked("coding", "failed", "wrong_value")
+    scene.exited()
+    launched = scene.seen[2].entry_hash
+    document = made(scene).rendered
+    supports = {leaf.pointer: leaf.support.events for leaf in document.leaves if leaf.kind == "leaf"}
+    assert supports["/attempts/0/health"] == {launched, health}
+    assert supports["/attempts/0/preflight_no_thinking"] == {launched, check}
+    assert supports["/candidate"] == {scene.seen[1].entry_hash}
