@@ -1,7 +1,8 @@
 """The record as documents see it: each campaign's events by launch, and what became of them since.
 
-1. A fold: `step` takes the state and one event to the next state, and never changes what it was given.
-   The `match` ends in `assert_never`, so that a new event type cannot be forgotten.
+1. A fold: from a state and events to the next state, never changing what it was given. The `match` ends
+   in `assert_never`, so that a new event type cannot be forgotten. Within one call of `fold` the state
+   grows in place and is frozen at the end: a copy for each event would cost the square of their number.
 2. Events are grouped by *launch*. A second launch of one attempt is a second attempt: what failed is
    not covered by what passed later. What a person says of an attempt belongs to its newest launch.
 3. A correction never removes an event here. It says that the event is retracted, that its signer is
@@ -12,7 +13,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import takewhile
 from typing import assert_never
 
@@ -69,9 +70,11 @@ class Kept:
     subject: Subject
     artifacts: tuple[ArtifactEntry, ...]
     event: AnyEvent
+    is_synthetic: bool = False
+    """Whether its stream says that it is made for a test or a demonstration."""
 
     @classmethod
-    def of(cls, seen: Seen) -> Kept:
+    def of(cls, seen: Seen, *, is_synthetic: bool = False) -> Kept:
         """Return what is kept of an event."""
         header = seen.header
         return cls(
@@ -83,6 +86,7 @@ class Kept:
             header.subject,
             header.artifacts,
             seen.event,
+            is_synthetic,
         )
 
 
@@ -121,102 +125,134 @@ class Record:
     gone: frozenset[ArtifactName] = frozenset()
     disowned: Mapping[str, int] = field(default_factory=dict)
     synthetic: frozenset[str] = frozenset()
-    ended: Mapping[str, str] = field(default_factory=dict)
+    """The synthetic streams that are open; events remember it of theirs."""
 
 
 def fold(events: Iterable[Seen], state: Record | None = None, *, as_of: int | None = None) -> Record:
     """Return the state after `events`, those after the index `as_of` left out."""
-    current = state or Record()
+    growing = _Growing(state or Record())
     for seen in takewhile(lambda seen: as_of is None or seen.index <= as_of, events):
-        current = step(current, seen)
-    return current
+        growing.add(seen)
+    return growing.frozen()
 
 
-def step(state: Record, seen: Seen) -> Record:  # noqa: C901  # one line a type, on purpose
+def step(state: Record, seen: Seen) -> Record:
     """Return the state after one more event."""
-    event, header = seen.event, seen.header
-    state = replace(state, size=seen.index + 1)
-    match event:
-        case StreamOpened():
-            marked = {header.stream} if event.synthetic else set()
-            return _ended(replace(state, synthetic=state.synthetic | marked), header.stream, "open")
-        case StreamClosed():
-            return _ended(state, header.stream, event.outcome)
-        case StreamAbandoned():
-            return _ended(state, event.abandoned, "abandoned")
-        case EventRetracted():
-            return replace(state, retracted=state.retracted | {event.target})
-        case ArtifactRedacted():
-            return replace(state, gone=state.gone | {ArtifactName(event.target, event.artifact)})
-        case KeyRevoked():
-            first = min(event.last_good.size, state.disowned.get(event.key, event.last_good.size))
-            return replace(state, disowned={**state.disowned, event.key: first})
-        case RecipeDeclared():
-            return _declared(state, seen, event)
-        case LaunchStarted():
-            return _about_attempt(state, seen, is_new=True)
-        case (
-            HealthObserved()
-            | EngineIdentified()
-            | EngineReported()
-            | EngineExited()
-            | LogRetained()
-            | LaunchStopped()
-            | CheckCompleted()
-            | SuiteCompleted()
-            | LoadMeasured()
-        ):
-            return _about_attempt(state, seen, is_new=False)
-        case ObservationNoted() if header.subject.attempt is not None:
-            return _about_attempt(state, seen, is_new=False)
-        case (
-            ObservationNoted()
-            | HostObserved()
-            | WeightsInspected()
-            | RestorationChecked()
-            | CaveatNoted()
-            | GapNoted()
-            | WaiverGranted()
-            | DecisionRecorded()
-        ):
-            return _general(state, seen)
-        case LedgerCreated() | KeyAdded() | KeyRotated() | SealedRedacted() | ArtifactDisclosed():
-            return state  # changes nothing that a figure rests on
-        case _:
-            assert_never(event)
+    return fold((seen,), state)
 
 
-def _ended(state: Record, stream: str, how: str) -> Record:
-    return replace(state, ended={**state.ended, stream: how})
+class _GrowingCampaign:
+    """A campaign that is being added to."""
+
+    def __init__(self, campaign: Campaign) -> None:
+        self.name = campaign.name
+        self.recipes = list(campaign.recipes)
+        self.general = list(campaign.general)
+        self.attempts = {
+            key: [(one.number, one.candidate, list(one.events)) for one in launches]
+            for key, launches in campaign.attempts.items()
+        }
+
+    def frozen(self) -> Campaign:
+        attempts = {
+            key: tuple(Launch(key, number, of, tuple(events)) for number, of, events in launches)
+            for key, launches in self.attempts.items()
+        }
+        return Campaign(self.name, tuple(self.recipes), attempts, tuple(self.general))
 
 
-def _campaign(state: Record, seen: Seen) -> Campaign:
-    name = seen.header.subject.campaign or UNNAMED
-    return state.campaigns.get(name, Campaign(name))
+class _Growing:
+    """A record that is being added to."""
 
+    def __init__(self, record: Record) -> None:
+        self._size = record.size
+        self._campaigns = {name: _GrowingCampaign(one) for name, one in record.campaigns.items()}
+        self._retracted = set(record.retracted)
+        self._gone = set(record.gone)
+        self._disowned = dict(record.disowned)
+        self._synthetic = set(record.synthetic)
 
-def _with(state: Record, campaign: Campaign) -> Record:
-    return replace(state, campaigns={**state.campaigns, campaign.name: campaign})
+    def frozen(self) -> Record:
+        return Record(
+            self._size,
+            {name: campaign.frozen() for name, campaign in self._campaigns.items()},
+            frozenset(self._retracted),
+            frozenset(self._gone),
+            dict(self._disowned),
+            frozenset(self._synthetic),
+        )
 
+    def add(self, seen: Seen) -> None:  # noqa: C901  # one line a type, on purpose
+        event, header = seen.event, seen.header
+        self._size = seen.index + 1
+        match event:
+            case StreamOpened():
+                if event.synthetic:
+                    self._synthetic.add(header.stream)
+            case StreamClosed():
+                self._synthetic.discard(header.stream)
+            case StreamAbandoned():
+                self._synthetic.discard(event.abandoned)
+            case EventRetracted():
+                self._retracted.add(event.target)
+            case ArtifactRedacted():
+                self._gone.add(ArtifactName(event.target, event.artifact))
+            case KeyRevoked():
+                first = self._disowned.get(event.key, event.last_good.size)
+                self._disowned[event.key] = min(event.last_good.size, first)
+            case RecipeDeclared():
+                self._declared(seen, event)
+            case LaunchStarted():
+                self._about_attempt(seen, is_new=True)
+            case (
+                HealthObserved()
+                | EngineIdentified()
+                | EngineReported()
+                | EngineExited()
+                | LogRetained()
+                | LaunchStopped()
+                | CheckCompleted()
+                | SuiteCompleted()
+                | LoadMeasured()
+            ):
+                self._about_attempt(seen, is_new=False)
+            case ObservationNoted() if header.subject.attempt is not None:
+                self._about_attempt(seen, is_new=False)
+            case (
+                ObservationNoted()
+                | HostObserved()
+                | WeightsInspected()
+                | RestorationChecked()
+                | CaveatNoted()
+                | GapNoted()
+                | WaiverGranted()
+                | DecisionRecorded()
+            ):
+                self._campaign(seen).general.append(self._kept(seen))
+            case LedgerCreated() | KeyAdded() | KeyRotated() | SealedRedacted() | ArtifactDisclosed():
+                pass  # changes nothing that a figure rests on
+            case _:
+                assert_never(event)
 
-def _general(state: Record, seen: Seen) -> Record:
-    campaign = _campaign(state, seen)
-    return _with(state, replace(campaign, general=(*campaign.general, Kept.of(seen))))
+    def _kept(self, seen: Seen) -> Kept:
+        return Kept.of(seen, is_synthetic=seen.header.stream in self._synthetic)
 
+    def _campaign(self, seen: Seen) -> _GrowingCampaign:
+        name = seen.header.subject.campaign or UNNAMED
+        if name not in self._campaigns:
+            self._campaigns[name] = _GrowingCampaign(Campaign(name))
+        return self._campaigns[name]
 
-def _declared(state: Record, seen: Seen, event: RecipeDeclared) -> Record:
-    campaign = _campaign(state, seen)
-    attempts = {**dict.fromkeys((plan.key for plan in event.attempts), ()), **campaign.attempts}
-    return _with(state, replace(campaign, recipes=(*campaign.recipes, Kept.of(seen)), attempts=attempts))
+    def _declared(self, seen: Seen, event: RecipeDeclared) -> None:
+        campaign = self._campaign(seen)
+        campaign.recipes.append(self._kept(seen))
+        for plan in event.attempts:
+            campaign.attempts.setdefault(plan.key, [])
 
-
-def _about_attempt(state: Record, seen: Seen, *, is_new: bool) -> Record:
-    campaign, subject = _campaign(state, seen), seen.header.subject
-    key = subject.attempt or UNNAMED
-    launches = campaign.attempts.get(key, ())
-    if is_new or not launches:
-        number = 1 + (launches[-1].number if launches else 0) if is_new else 0
-        launches = (*launches, Launch(key, number, subject.candidate))
-    *earlier, newest = launches
-    newest = replace(newest, events=(*newest.events, Kept.of(seen)))
-    return _with(state, replace(campaign, attempts={**campaign.attempts, key: (*earlier, newest)}))
+    def _about_attempt(self, seen: Seen, *, is_new: bool) -> None:
+        subject = seen.header.subject
+        launches = self._campaign(seen).attempts.setdefault(subject.attempt or UNNAMED, [])
+        if is_new or not launches:
+            number = 1 + (launches[-1][0] if launches else 0) if is_new else 0
+            launches.append((number, subject.candidate, []))
+        launches[-1][2].append(self._kept(seen))

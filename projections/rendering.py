@@ -84,9 +84,7 @@ def draft(
     _require_shape(document, rendered)
     artifacts.require((name for leaf in rendered.leaves for name in leaf.support.artifacts), record.gone)
     cited = frozenset(event for leaf in rendered.leaves for event in leaf.support.events)
-    return Draft(
-        document, chosen.name, model, layout, rendered, prepared.limit, _is_synthetic(record, chosen, cited)
-    )
+    return Draft(document, chosen.name, model, layout, rendered, prepared.limit, _is_synthetic(chosen, cited))
 
 
 def _campaign(record: Record, name: str | None) -> Campaign:
@@ -137,7 +135,7 @@ def _require_shape(document: Document, rendered: Rendered) -> None:
         ) from error
 
 
-def _is_synthetic(record: Record, campaign: Campaign, cited: frozenset[str]) -> bool:
+def _is_synthetic(campaign: Campaign, cited: frozenset[str]) -> bool:
     launched = (kept for launch in campaign.launches for kept in launch.events)
     everything = (*campaign.recipes, *campaign.general, *launched)
-    return any(kept.stream in record.synthetic for kept in everything if kept.entry_hash in cited)
+    return any(kept.is_synthetic for kept in everything if kept.entry_hash in cited)

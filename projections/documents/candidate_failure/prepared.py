@@ -212,8 +212,7 @@ def _notes(
     *,
     has_decision: bool,
 ) -> Iterator[str]:
-    streams = {kept.stream for launch, _ in shown for kept in launch.events}
-    if streams & evidence.record.synthetic:
+    if any(kept.is_synthetic for launch, _ in shown for kept in launch.events):
         yield "Synthetic: recorded for a test or a demonstration, and no evidence of anything."
     spoken_of = {launch.attempt for launch, _ in shown}
     planned = dict.fromkeys(key for _, _, key, of in _plans(recipes) if of == candidate)
