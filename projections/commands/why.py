@@ -12,12 +12,13 @@ import click
 from anvil.ledger.commands.output import answer, answer_json, json_option, place, visible
 from anvil.ledger.errors import BlobMissing, PublicationRefused
 from anvil.projections.chain import lines, steps
+from anvil.projections.commands.layouts import read_template
 from anvil.projections.document import DOCUMENTS, Document, find
 from anvil.projections.environment import Leaf
 from anvil.projections.figures import ArtifactName
 from anvil.projections.opened import Opened, opened
 from anvil.projections.record import Kept
-from anvil.projections.rendering import Template, draft
+from anvil.projections.rendering import draft
 
 _TEXT = ("text/", "application/json", "application/x-ndjson", "application/toml")
 _WIDTH = 160
@@ -59,7 +60,7 @@ def why(
       anvil why draft.json /attempts/0/health
     """
     content = _read(file)
-    layout = None if template is None else Template(template.name, template.read_text(encoding="utf-8"))
+    layout = None if template is None else read_template(template)
     with opened(place(), as_of) as ledger:
         kind = _kind(content, has_template=layout is not None)
         made = draft(

@@ -138,6 +138,16 @@ def test_a_layout_that_prints_what_is_no_figure_is_refused_with_its_line(anvil: 
     assert not Path("p.json").exists()
 
 
+@pytest.mark.usefixtures("campaign")
+@pytest.mark.parametrize("command", [RENDER, ("why", "draft.json", "/date")])
+def test_a_layout_that_is_no_text_is_refused(anvil: Anvil, command: tuple[str, ...]) -> None:
+    Path("mine.json.j2").write_bytes(b"\xff\xfe")
+    Path("draft.json").write_text('{"schema": "mine/1"}', encoding="utf-8")
+    ran = anvil(*command, "--template", "mine.json.j2")
+    assert ran.code == 1
+    assert "cannot be read as a template" in ran.err
+
+
 # --- why -----------------------------------------------------------------------------------------------------
 
 
