@@ -73,6 +73,7 @@ def render(
         made = draft(
             ledger.record, ledger.artifacts, kind, campaign=campaign, candidate=candidate, template=layout
         )
+        ledger.require_signed(made)
         members = provenance(made, ledger.state, ledger.artifacts)
         if form == "json":
             text = made.rendered.text

@@ -66,6 +66,7 @@ def why(
         made = draft(
             ledger.record, ledger.artifacts, kind, campaign=campaign, candidate=candidate, template=layout
         )
+        ledger.require_signed(made)
         if made.rendered.text.encode() != content:
             raise PublicationRefused(
                 f"{file} is not what this ledger gives after event {ledger.state.size - 1}",
@@ -123,18 +124,8 @@ def _some(leaves: tuple[Leaf, ...]) -> str:
 
 
 def _cited(ledger: Opened, leaf: Leaf) -> list[Kept]:
-    every = (
-        kept
-        for campaign in ledger.record.campaigns.values()
-        for kept in (
-            *campaign.recipes,
-            *campaign.general,
-            *(k for one in campaign.launches for k in one.events),
-        )
-    )
-    return sorted(
-        (kept for kept in every if kept.entry_hash in leaf.support.events), key=lambda kept: kept.index
-    )
+    cited = (kept for kept in ledger.record.every() if kept.entry_hash in leaf.support.events)
+    return sorted(cited, key=lambda kept: kept.index)
 
 
 def _event(kept: Kept) -> dict[str, Any]:

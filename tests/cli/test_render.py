@@ -4,14 +4,23 @@ from __future__ import annotations
 
 import json
 import os
+import sqlite3
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 from support.command import Anvil
 from support.laguna import LOGS, Laguna, laguna
+from support.ledgers import ATTACKER, push, session
+
+from anvil.ledger.envelope import Envelope
+from anvil.ledger.events import EventRetracted
+from anvil.ledger.merkle import leaf_hash
+from anvil.ledger.schema import TRIGGERS
 
 RENDER = ("render", "candidate-failure.v1")
 
@@ -86,6 +95,49 @@ def test_bytes_that_are_gone_without_an_event_refuse_the_document(anvil: Anvil, 
     assert (ran.code, ran.out) == (1, "")
     assert "artifact log" in ran.err
     assert "no event says so" in ran.err
+
+
+@contextmanager
+def as_an_attacker(campaign: Laguna) -> Iterator[sqlite3.Connection]:
+    with closing(sqlite3.connect(campaign.place.database, isolation_level=None)) as db:
+        for trigger in TRIGGERS:
+            db.execute(f"DROP TRIGGER {trigger}")
+        yield db
+
+
+@pytest.mark.parametrize("keeps_hash", [True, False])
+def test_an_event_that_somebody_altered_refuses_the_document(
+    anvil: Anvil, campaign: Laguna, keeps_hash: bool
+) -> None:
+    index = campaign.observed[0].index
+    with as_an_attacker(campaign) as db:
+        entry = db.execute("SELECT entry FROM entries WHERE [index] = ?", [index]).fetchone()[0]
+        envelope = Envelope.parse(entry)
+        forged = Envelope(envelope.header.replace(b":200,", b":500,"), envelope.signatures).encode()
+        assert forged != entry
+        hashed = campaign.observed[0].entry_hash if keeps_hash else leaf_hash(forged).hex()
+        db.execute(
+            "UPDATE entries SET entry = ?, leaf_hash = ? WHERE [index] = ?",
+            [forged, bytes.fromhex(hashed), index],
+        )
+    ran = anvil(*RENDER)
+    assert (ran.code, ran.out) == (1, "")
+    assert f"the event at index {index} is not as it was signed" in ran.err
+
+
+@pytest.mark.parametrize("column", ["event.retracted/1", "gap.noted/1"])
+def test_a_retraction_that_nobody_signed_refuses_the_document(
+    anvil: Anvil, campaign: Laguna, column: str
+) -> None:
+    retracted = EventRetracted(target=campaign.observed[0].entry_hash, reason="Never mind.")
+    with as_an_attacker(campaign) as db:
+        home = db.execute("SELECT origin FROM ledger").fetchone()[0]
+        for entry in session(home, ATTACKER, retracted):
+            push(db, entry)
+        db.execute("UPDATE entries SET event = ? WHERE event = 'event.retracted/1'", [column])
+    ran = anvil(*RENDER)
+    assert (ran.code, ran.out) == (1, "")
+    assert "is not as it was signed" in ran.err
 
 
 # --- provenance -------------------------------------------------------------------------------------------------
