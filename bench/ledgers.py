@@ -73,7 +73,10 @@ def drafts(count: int, start: int = 0) -> list[Draft]:
     subject = Subject(campaign="bench", candidate="candidate_fp8", attempt="a1")
     return [
         Draft(
-            ObservationNoted(status="declared", public_text=f"{_SENTENCE}event {number}.", text=None), subject
+            ObservationNoted(
+                status="declared", claims=None, public_text=f"{_SENTENCE}event {number}.", text=None
+            ),
+            subject,
         )
         for number in range(start, start + count)
     ]

@@ -5,6 +5,7 @@
 2. ``docs/cli.md`` comes from the commands' own help, 80 columns wide, and from the exit codes.
 3. In ``docs/format.md``, ``docs/recipes.md``, ``docs/checks.md`` and ``docs/load.md`` only what stands between
    ``<!-- begin generated: NAME -->`` and ``<!-- end generated: NAME -->`` is written; the rest is by hand.
+4. ``docs/schemas/`` holds the JSON Schema of each document, from its model.
 
 Nothing here reads a clock, a terminal or the environment: the same code gives the same bytes.
 """
@@ -12,6 +13,7 @@ Nothing here reads a clock, a terminal or the environment: the same code gives t
 from __future__ import annotations
 
 import base64
+import json
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -34,6 +36,7 @@ from anvil.ledger.header import Header, header_hash
 from anvil.ledger.merkle import CompactRange, leaf_hash
 from anvil.ledger.note import VerifierKey
 from anvil.ledger.public import Public, Role
+from anvil.projections.document import DOCUMENTS, find
 
 DOCS = Path(__file__).parent
 ERA = DOCS.parent / "tests" / "eras" / "0.1"
@@ -259,6 +262,18 @@ def _event(entry: bytes) -> str:
     return Header.parse(Envelope.parse(entry).header).event
 
 
+# --- docs/schemas -------------------------------------------------------------------------------
+
+
+def schema_of(name: str) -> str:
+    """Return the JSON Schema of a document."""
+    schema = {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        **find(name).model.model_json_schema(),
+    }
+    return json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
+
+
 # --- writing and checking -----------------------------------------------------------------------
 
 
@@ -273,6 +288,7 @@ def pages() -> dict[Path, str]:
     return {
         DOCS / "events.md": events_page(),
         DOCS / "cli.md": cli_page(),
+        **{DOCS / "schemas" / f"{name}.json": schema_of(name) for name in DOCUMENTS},
         **{DOCS / name: fill(DOCS / name, written) for name, written in filled.items()},
     }
 
@@ -291,6 +307,7 @@ def main(arguments: list[str]) -> int:
             )
         return 1 if drifted else 0
     for path in drifted:
+        path.parent.mkdir(exist_ok=True)
         path.write_text(pages()[path], encoding="utf-8")
         print(f"wrote {path.relative_to(DOCS.parent)}")
     return 0

@@ -39,6 +39,14 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "anvil.projections.commands.status:status",
         "Show campaigns, what is incomplete, and what people concluded.",
     ),
+    "render": (
+        "anvil.projections.commands.render:render",
+        "Print a document as a draft; nothing is recorded.",
+    ),
+    "why": (
+        "anvil.projections.commands.why:why",
+        "Show what a figure of a document rests on, down to raw rows.",
+    ),
     "verify": ("anvil.ledger.commands.verify:verify", "Check a ledger, or files exported from one."),
     "checkpoint": ("anvil.ledger.commands.checkpoint:checkpoint", "Sign and print the state of the log."),
     "prove": ("anvil.ledger.commands.prove:prove", "Write one entry and the proof that it is in the log."),

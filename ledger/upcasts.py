@@ -15,9 +15,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 from anvil.ledger.errors import MalformedEvent
+from anvil.ledger.public import EvidenceStatus, PublicText
 
 Step = Callable[[Mapping[str, Any]], dict[str, Any]]
 """Facts of one version in, facts of the next out."""
@@ -32,7 +33,22 @@ class Upcast:
     step: Step
 
 
-UPCASTS: Mapping[str, Upcast] = {}
+class ObservationNotedOne(BaseModel):
+    """Words alone: what a person saw was not yet told in parts."""
+
+    model_config = ConfigDict(strict=True, extra="forbid")
+
+    status: EvidenceStatus
+    public_text: PublicText | None
+
+
+def _without_claims(facts: Mapping[str, Any]) -> dict[str, Any]:
+    return {**facts, "claims": None}
+
+
+UPCASTS: Mapping[str, Upcast] = {
+    "observation.noted/1": Upcast(ObservationNotedOne, "observation.noted/2", _without_claims),
+}
 """Event type of an older version to what leads from it to the next."""
 
 

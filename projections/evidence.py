@@ -1,73 +1,194 @@
-"""Evidence status: how strong the support of an event is, computed from what is attached and what became of it.
+"""Evidence status: how strong an event is, computed from what is attached to it and never simply typed.
 
-1. An event starts at the status that its type has, or that the person claims; a claim that bytes were kept is
-   believed only where there are some. It may be weakened here and is never strengthened.
-2. Bytes that are redacted or lost leave `artifact-missing`.
-3. Bytes attached later raise it to what they support, unless it is a choice or somebody else's claim.
-4. The status of several events together is the weakest; what is declared is no observation and has no rank.
+1. What a program saw starts at `retained-complete`, since collectors attach their raw output. An event
+   whose type keeps raw bytes and that names none is no stronger than somebody's word:
+   `operator-observed-incomplete`. A log that was cut is a `retained-bounded-log`.
+2. What a person says starts at what the person states, and is weakened: a status that says that bytes
+   were kept needs an artifact, and complete evidence misses nothing.
+3. An artifact that is gone makes its event `artifact-missing`, whatever it was.
+4. A choice (a recipe's value, a decision, a caveat) is `declared`.
+5. Bytes attached later raise an event to what they support, and are part of its support then. A choice and
+   somebody else's claim never rise.
+6. A retracted event, and one by a key that was disowned by then, supports nothing: it is no source.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import assert_never
 
 from anvil.ledger.events import (
+    AnyEvent,
+    ArtifactDisclosed,
+    ArtifactMissing,
+    ArtifactRedacted,
     CaveatNoted,
+    CheckCompleted,
     DecisionRecorded,
+    EngineExited,
+    EngineIdentified,
+    EngineReported,
+    EventRetracted,
     EvidenceAttached,
     GapNoted,
+    HealthObserved,
+    HostObserved,
+    KeyAdded,
+    KeyRevoked,
+    KeyRotated,
+    LaunchFailed,
+    LaunchStarted,
+    LaunchStopped,
+    LedgerCreated,
+    LoadMeasured,
+    LogExcerpted,
     LogRetained,
     ObservationNoted,
     RecipeDeclared,
+    RestorationChecked,
+    SealedRedacted,
+    StreamAbandoned,
+    StreamClosed,
+    StreamOpened,
+    SuiteCompleted,
     WaiverGranted,
+    WeightsInspected,
 )
 from anvil.ledger.public import EvidenceStatus
-from anvil.projections.seen import Seen
-from anvil.projections.standing import Standing
+from anvil.projections.figures import RANKED, ArtifactName, Source, Support
+from anvil.projections.record import Kept, Record
 
-RANKS: dict[EvidenceStatus, int] = {
-    "retained-complete": 5,
-    "retained-bounded-log": 4,
-    "imported-artifact": 3,
-    "operator-observed-incomplete": 2,
-    "external-prior": 1,
-    "artifact-missing": 0,
-}
-"""The ranked statuses. `declared` is not among them."""
+KEEPS_BYTES: frozenset[EvidenceStatus] = frozenset(
+    {"retained-complete", "retained-bounded-log", "imported-artifact"}
+)
+"""The statuses which say that bytes were kept."""
 
-_KEPT = frozenset({"retained-complete", "retained-bounded-log", "imported-artifact"})
-_NO_OBSERVATION = RecipeDeclared | CaveatNoted | GapNoted | WaiverGranted | DecisionRecorded
-_NEVER_RISES = frozenset({"declared", "external-prior"})
+NEVER_RISES: frozenset[EvidenceStatus] = frozenset({"declared", "external-prior"})
+"""The statuses of what is no observation of ours."""
+
+_ASKED_THE_ENDPOINT = frozenset({"version_endpoint", "models_endpoint", "props_endpoint", "log_line"})
 
 
-def claimed(seen: Seen) -> EvidenceStatus:
-    """Return the status that an event starts with (rule 1)."""
-    event = seen.event
-    if isinstance(event, ObservationNoted | EvidenceAttached):
-        if event.status in _KEPT and not seen.header.artifacts:
-            return "operator-observed-incomplete"
-        return event.status
-    if isinstance(event, _NO_OBSERVATION):
-        return "declared"
-    if isinstance(event, LogRetained) and not event.is_whole:
+@dataclass(frozen=True)
+class Evidence:
+    """The record, asked event by event."""
+
+    record: Record
+
+    def source(self, kept: Kept) -> Source | None:
+        """Return an event as evidence, or None when it supports nothing (rule 6)."""
+        if not self._counts(kept):
+            return None
+        own, later = self._own_status(kept), tuple(self._later(kept))
+        status = self.status(kept)
+        rests = Support()
+        for found in later if status != own else ():
+            rests |= found.support
+        return Source(kept.entry_hash, kept.event, tuple(a.name for a in kept.artifacts), status, rests)
+
+    def sources(self, events: Iterable[Kept]) -> tuple[Source, ...]:
+        """Return those of `events` that support something, in order."""
+        return tuple(source for kept in events if (source := self.source(kept)) is not None)
+
+    def gone(self, kept: Kept) -> tuple[str, ...]:
+        """Return the names of an event's artifacts whose bytes are gone."""
+        named = (artifact.name for artifact in kept.artifacts)
+        return tuple(name for name in named if ArtifactName(kept.entry_hash, name) in self.record.gone)
+
+    def status(self, kept: Kept) -> EvidenceStatus:
+        """Return how strong an event is, with what was attached to it later (rule 5)."""
+        own = self._own_status(kept)
+        if status_of(kept.event, has_artifact=bool(kept.artifacts)) in NEVER_RISES:
+            return own
+        return strongest((own, *(found.status for found in self._later(kept))))
+
+    def _own_status(self, kept: Kept) -> EvidenceStatus:
+        if self.gone(kept):
+            return "artifact-missing"
+        return status_of(kept.event, has_artifact=bool(kept.artifacts))
+
+    def _later(self, kept: Kept) -> Iterator[Source]:
+        for found in self.record.attached.get(kept.entry_hash, ()):
+            if self._counts(found):
+                names = tuple(artifact.name for artifact in found.artifacts)
+                yield Source(found.entry_hash, found.event, names, self._own_status(found))
+
+    def _counts(self, kept: Kept) -> bool:
+        """Rule 6."""
+        disowned_from = self.record.disowned.get(kept.key)
+        is_disowned = disowned_from is not None and kept.index >= disowned_from
+        return kept.entry_hash not in self.record.retracted and not is_disowned
+
+
+def status_of(event: AnyEvent, *, has_artifact: bool) -> EvidenceStatus:  # noqa: C901  # one line a type
+    """Return how strong an event is whose artifacts, if any, are all there."""
+    match event:
+        case ObservationNoted():
+            return _said(event, has_artifact=has_artifact)
+        case EvidenceAttached():
+            if event.status in KEEPS_BYTES and not has_artifact:
+                return "operator-observed-incomplete"
+            return event.status
+        case LogRetained():
+            whole: EvidenceStatus = "retained-complete" if event.is_whole else "retained-bounded-log"
+            return whole if has_artifact or not event.kept_bytes else "operator-observed-incomplete"
+        case CheckCompleted() | SuiteCompleted():
+            was_answered = any(request.http_status is not None for request in event.requests)
+            return _seen(has_artifact or not was_answered)
+        case HealthObserved():
+            return _seen(has_artifact or event.health != "reached")
+        case EngineIdentified():
+            return _seen(has_artifact or not any(c.source in _ASKED_THE_ENDPOINT for c in event.claims))
+        case EngineReported() | LoadMeasured() | WeightsInspected():
+            return _seen(has_artifact)
+        case (
+            HostObserved()
+            | LaunchStarted()
+            | LaunchFailed()
+            | LogExcerpted()
+            | EngineExited()
+            | LaunchStopped()
+            | RestorationChecked()
+            | StreamOpened()
+            | StreamClosed()
+            | StreamAbandoned()
+        ):
+            return "retained-complete"  # all that was seen stands in the event itself
+        case (
+            RecipeDeclared()
+            | CaveatNoted()
+            | GapNoted()
+            | WaiverGranted()
+            | DecisionRecorded()
+            | LedgerCreated()
+            | KeyAdded()
+            | KeyRotated()
+            | KeyRevoked()
+            | EventRetracted()
+            | SealedRedacted()
+            | ArtifactRedacted()
+            | ArtifactMissing()
+            | ArtifactDisclosed()
+        ):
+            return "declared"
+        case _:
+            assert_never(event)
+
+
+def strongest(statuses: Iterable[EvidenceStatus]) -> EvidenceStatus:
+    """Return the strongest of ranked statuses."""
+    return min(statuses, key=RANKED.index)
+
+
+def _seen(has_bytes: bool) -> EvidenceStatus:
+    return "retained-complete" if has_bytes else "operator-observed-incomplete"
+
+
+def _said(event: ObservationNoted, *, has_artifact: bool) -> EvidenceStatus:
+    if event.status in KEEPS_BYTES and not has_artifact:
+        return "operator-observed-incomplete"
+    misses_something = event.claims is not None and bool(event.claims.not_kept)
+    if event.status == "retained-complete" and misses_something:
         return "retained-bounded-log"
-    return "retained-complete"  # collectors attach what they saw, raw
-
-
-def status_of(seen: Seen, standing: Standing) -> EvidenceStatus:
-    """Return the status of an event now (rules 1 to 3)."""
-    status = claimed(seen)
-    if status in _NEVER_RISES:
-        return "artifact-missing" if standing.lacks_bytes(seen.entry_hash) else status
-    own = [(seen.entry_hash, status)]
-    later = [(found.entry_hash, found.status) for found in standing.supports(seen.entry_hash)]
-    statuses: list[EvidenceStatus] = [
-        "artifact-missing" if standing.lacks_bytes(entry_hash) else stated
-        for entry_hash, stated in own + later
-    ]
-    return max(statuses, key=RANKS.__getitem__)
-
-
-def weakest(statuses: Iterable[EvidenceStatus]) -> EvidenceStatus:
-    """Return the status of several events together (rule 4)."""
-    return min((s for s in statuses if s in RANKS), key=RANKS.__getitem__, default="declared")
+    return event.status

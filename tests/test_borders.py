@@ -80,6 +80,15 @@ MUTATIONS: list[tuple[str, str, dict[str, str]]] = [
             "projections/documents/summary.py": "",
         },
     ),
+    ("projections-are-pure", "the clock", {"projections/record.py": "import anvil.ledger.clock"}),
+    ("projections-are-pure", "the time", {"projections/pages/view.py": "from time import time"}),
+    ("projections-are-pure", "random numbers", {"projections/figures.py": "import secrets"}),
+    ("projections-layers", "upwards", {"projections/figures.py": "import anvil.projections.record"}),
+    (
+        "projections-layers",
+        "a document that renders itself",
+        {"projections/documents/candidate_failure/model.py": "import anvil.projections.rendering"},
+    ),
 ]
 
 ALLOWED: list[tuple[str, str, dict[str, str]]] = [

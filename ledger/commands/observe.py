@@ -116,7 +116,7 @@ def _observe(
             f"status {status} says that bytes were kept, and no file is attached",
             advice="Add --attach FILE, or use operator-observed-incomplete.",
         )
-    event = build(ObservationNoted, {"status": status, **_said(said, public)})
+    event = build(ObservationNoted, {"status": status, "claims": None, **_said(said, public)})
     about = parse_subject(subject)
     with Ledger.open(place().directory) as ledger:
         return _record(ledger, Draft(event, about), files)

@@ -19,9 +19,10 @@ from anvil.ledger.events import (
     WaiverGranted,
 )
 from anvil.projections.campaigns import Campaigns, CampaignState
-from anvil.projections.evidence import claimed, status_of, weakest
+from anvil.projections.figures import weakest
 from anvil.projections.judgements import Decision, Find, Note, Reason, Waiver, reasons
 from anvil.projections.seen import Seen
+from anvil.projections.strength import claimed, status_of
 
 _NARROWEST, _WIDEST = 40, 100
 _BRIEF = 48

@@ -71,7 +71,7 @@ def test_log_filters_and_limits(ledger: Anvil) -> None:
     for number in range(3):
         observed(ledger, f"n{number}")
     events = ledger("log", "--event", "observation.noted", "--last", 2, "--json").json["events"]
-    assert [event["event"] for event in events] == ["observation.noted/1"] * 2
+    assert [event["event"] for event in events] == ["observation.noted/2"] * 2
     assert ledger("log", "--event", "nothing.such").out == "No events.\n"
     assert len(ledger("log").out.splitlines()) == ledger("log", "--json").json["size"] == 11
     assert all(len(line) <= 80 for line in ledger("log").out.splitlines())

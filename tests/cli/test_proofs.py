@@ -57,7 +57,7 @@ def handed(ledger: Anvil, tmp_path: Path) -> Handed:
 def test_a_proof_shows_which_entry_is_where_in_which_log_by_which_key(handed: Handed) -> None:
     ran = handed.verify()
     assert (ran.code, ran.err) == (0, "")
-    for shown in (handed.vkey.name, handed.vkey.fingerprint, "observation.noted/1", "note: not-checked"):
+    for shown in (handed.vkey.name, handed.vkey.fingerprint, "observation.noted/2", "note: not-checked"):
         assert shown in ran.out
     assert ran.out.endswith(f"Verified: the entry is at index {INDEX} of {SIZE}.\n")
     answer = handed.verify("--json").json

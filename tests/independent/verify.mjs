@@ -103,7 +103,7 @@ const PERSON = ["operator"];
 const ANY = ["root", "operator", "collector"];
 const ROLES = {
   "ledger.created/1": ["root"], "key.added/1": ["root"], "key.rotated/1": ["root"], "key.revoked/1": ["root"],
-  "stream.opened/1": ANY, "stream.closed/1": ANY, "stream.abandoned/1": ANY, "observation.noted/1": PERSON,
+  "stream.opened/1": ANY, "stream.closed/1": ANY, "stream.abandoned/1": ANY, "observation.noted/1": PERSON, "observation.noted/2": PERSON,
   "event.retracted/1": PERSON, "sealed.redacted/1": PERSON, "artifact.redacted/1": PERSON,
   "artifact.missing/1": PERSON, "artifact.disclosed/1": PERSON, "evidence.attached/1": PERSON,
 };

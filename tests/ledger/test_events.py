@@ -31,7 +31,7 @@ from anvil.ledger.signing import PrivateKey
 STORY = story()
 BY_TYPE = {told.event.type: told for told in reversed(STORY)}
 HEX = "a1" * 32
-SEALED = {"status": "declared", "public_text": None}
+SEALED = {"status": "declared", "public_text": None, "claims": None}
 
 
 def decoded(told: Told, **changes: Any) -> Any:
@@ -47,7 +47,7 @@ def decoded(told: Told, **changes: Any) -> Any:
     [
         "",
         "observation.noted",
-        "observation.noted/2",
+        "observation.noted/3",
         "observation.noted/01",
         "Observation.noted/1",
         "x.y/1",
@@ -95,14 +95,14 @@ def test_a_value_of_another_kind_is_refused_shortly(event_type: str, bad: Any) -
 
 def test_words_that_must_be_sealed_are_refused_among_the_facts() -> None:
     with pytest.raises(MalformedEvent, match="'text'") as refusal:
-        decode("observation.noted/1", {**SEALED, "text": SECRET}, {"text": HEX})
+        decode("observation.noted/2", {**SEALED, "text": SECRET}, {"text": HEX})
     assert SECRET not in str(refusal.value)
 
 
 def test_a_commitment_for_a_field_that_the_type_does_not_seal_is_refused() -> None:
     for name in ("other", "status", "public_text", "type"):
         with pytest.raises(MalformedEvent, match=name):
-            decode("observation.noted/1", {**SEALED}, {"text": HEX, name: HEX})
+            decode("observation.noted/2", {**SEALED}, {"text": HEX, name: HEX})
 
 
 def test_a_refusal_never_repeats_what_is_sealed() -> None:
@@ -110,11 +110,11 @@ def test_a_refusal_never_repeats_what_is_sealed() -> None:
         ({**SEALED, "public_text": "both"}, SECRET),
         ({**SEALED}, ["a list", SECRET]),
         ({**SEALED, "status": "no such status"}, SECRET),
-        ({"public_text": None}, SECRET),
+        ({"public_text": None, "claims": None}, SECRET),
         ({}, SECRET),
     ):
         with pytest.raises(MalformedEvent) as refusal:
-            decode("observation.noted/1", facts, {"text": Opening(bytes(32), canonical.encode(value))})
+            decode("observation.noted/2", facts, {"text": Opening(bytes(32), canonical.encode(value))})
         assert "Host" not in str(refusal.value)
         assert "zürich" not in str(refusal.value)
 
@@ -122,37 +122,70 @@ def test_a_refusal_never_repeats_what_is_sealed() -> None:
 @pytest.mark.parametrize("raw", [b"", b"text", b'"\\ud800"', b' "x"', b'{"a":1,"a":1}', b"1.5"])
 def test_an_opening_that_is_not_canonical_is_refused(raw: bytes) -> None:
     with pytest.raises(MalformedCanonical):
-        decode("observation.noted/1", SEALED, {"text": Opening(bytes(32), raw)})
+        decode("observation.noted/2", SEALED, {"text": Opening(bytes(32), raw)})
 
 
 def test_an_opened_value_cannot_pass_for_a_commitment() -> None:
     raw = canonical.encode({"hex": HEX})
     with pytest.raises(MalformedEvent):
-        decode("observation.noted/1", SEALED, {"text": Opening(bytes(32), raw)})
+        decode("observation.noted/2", SEALED, {"text": Opening(bytes(32), raw)})
 
 
 def test_a_statement_is_public_or_sealed_never_both_and_never_neither() -> None:
     for public, private in (("x", "y"), (None, None)):
         with pytest.raises(MalformedEvent, match="either public_text or text"):
-            build(ObservationNoted, {"status": "declared", "public_text": public, "text": private})
+            build(ObservationNoted, {**SEALED, "public_text": public, "text": private})
+
+
+def claims(**changes: Any) -> dict[str, Any]:
+    nothing = dict.fromkeys(("engine", "version", "hardware", "health", "http_status"))
+    return {**nothing, "settings": (), "checks": (), "not_kept": (), **changes}
+
+
+def check(**changes: Any) -> dict[str, Any]:
+    passed = {"check": "coding", "thinking": "default", "outcome": "passed", "failure": None}
+    return {**passed, "expected": 1, "passed": 1, **changes}
+
+
+@pytest.mark.parametrize(
+    ("status", "said", "why"),
+    [
+        ("declared", claims(), "not declared"),
+        ("external-prior", claims(http_status=200), "reached something"),
+        ("external-prior", claims(health="timed_out", http_status=200), "reached something"),
+        ("external-prior", claims(checks=[check(passed=2)]), "more passed"),
+        ("external-prior", claims(checks=[check(passed=0)]), "all that was expected"),
+        ("external-prior", claims(checks=[check(failure="no_call")]), "all that was expected"),
+    ],
+)
+def test_claims_that_contradict_themselves_are_refused(status: str, said: dict[str, Any], why: str) -> None:
+    with pytest.raises(MalformedEvent, match=why):
+        build(ObservationNoted, {"status": status, "public_text": "x", "claims": said, "text": None})
+
+
+def test_words_of_the_first_version_claim_nothing() -> None:
+    old = decode("observation.noted/1", {"status": "declared", "public_text": "x"}, {})
+    assert old == build(ObservationNoted, {**SEALED, "public_text": "x", "text": None})
 
 
 def test_a_sealed_value_that_is_too_large_says_what_to_do() -> None:
-    event = ObservationNoted(status="declared", public_text=None, text="x" * MAX_SEALED_SIZE)
+    event = ObservationNoted(status="declared", claims=None, public_text=None, text="x" * MAX_SEALED_SIZE)
     with pytest.raises(MalformedEvent, match="65537 bytes") as refusal:
         event.openings()
     assert "Attach" in refusal.value.advice
-    longest = ObservationNoted(status="declared", public_text=None, text="x" * (MAX_SEALED_SIZE - 2))
+    longest = ObservationNoted(
+        status="declared", claims=None, public_text=None, text="x" * (MAX_SEALED_SIZE - 2)
+    )
     assert len(longest.openings()["text"].value) == MAX_SEALED_SIZE
 
 
 def test_a_sealed_value_without_canonical_bytes_is_refused() -> None:
     with pytest.raises((Malformed, ValidationError)):
-        ObservationNoted(status="declared", public_text=None, text="\ud800").openings()
+        ObservationNoted(status="declared", claims=None, public_text=None, text="\ud800").openings()
 
 
 def test_an_event_that_was_read_without_its_value_is_not_recorded_again() -> None:
-    event = decode("observation.noted/1", SEALED, {"text": HEX})
+    event = decode("observation.noted/2", SEALED, {"text": HEX})
     assert isinstance(event, ObservationNoted)
     with pytest.raises(MalformedEvent, match="needs the value"):
         event.openings()
@@ -191,15 +224,15 @@ def test_no_sealed_value_is_in_facts_or_header(told: Told) -> None:
 
 
 def test_openings_are_canonical_salted_and_fresh() -> None:
-    event = ObservationNoted(status="declared", public_text=None, text=SECRET)
+    event = ObservationNoted(status="declared", claims=None, public_text=None, text=SECRET)
     one, other = event.openings()["text"], event.openings()["text"]
     assert one.value == other.value == canonical.encode(SECRET)
     assert one.salt != other.salt
-    assert ObservationNoted(status="declared", public_text="x", text=None).openings() == {}
+    assert ObservationNoted(status="declared", claims=None, public_text="x", text=None).openings() == {}
 
 
 def test_without_an_opening_the_commitment_stands_for_the_value() -> None:
-    event = decode("observation.noted/1", SEALED, {"text": HEX})
+    event = decode("observation.noted/2", SEALED, {"text": HEX})
     assert isinstance(event, ObservationNoted)
     assert event.text == Commitment(HEX)
 

@@ -272,7 +272,7 @@ def test_a_refused_event_and_an_event_about_something_else_change_nothing(keyrin
     before = dict(keyring.keys)
     with pytest.raises(NotPermitted):
         keyring.apply(added(NEW), 1, ids(ROOT))
-    noted = ObservationNoted(status="declared", public_text="x", text=None)
+    noted = ObservationNoted(status="declared", claims=None, public_text="x", text=None)
     assert keyring.apply(noted, 1, ids(OPERATOR)) is keyring
     after = keyring.apply(added(NEW), 1, ids(ROOT, NEW))
     assert keyring.keys == before

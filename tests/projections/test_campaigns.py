@@ -191,7 +191,7 @@ def test_what_people_said_and_took_back() -> None:
     said = [
         scene.add(CaveatNoted(text="the host was warm", about=()), CAMPAIGN),
         scene.add(GapNoted(text="no long context"), CAMPAIGN),
-        scene.add(ObservationNoted(status="declared", public_text="x", text=None), ATTEMPT),
+        scene.add(ObservationNoted(status="declared", claims=None, public_text="x", text=None), ATTEMPT),
     ]
     campaign = fold(scene.seen).campaigns["mine"]
     assert [note.text for note in campaign.caveats.values()] == ["the host was warm"]

@@ -21,9 +21,10 @@ from anvil.ledger.events import (
 from anvil.ledger.header import ArtifactEntry
 from anvil.ledger.public import EvidenceStatus
 from anvil.projections.campaigns import Campaigns, fold
-from anvil.projections.evidence import claimed, status_of, weakest
+from anvil.projections.figures import weakest
 from anvil.projections.judgements import reasons
 from anvil.projections.seen import Seen
+from anvil.projections.strength import claimed, status_of
 
 FILE = ArtifactEntry("attachment-1", "text/plain", commitment="0" * 64)
 
@@ -32,12 +33,12 @@ class Play(Scene):
     """A scene in which a person judges."""
 
     def observed(self, status: EvidenceStatus, *, files: bool = False) -> str:
-        said = self.add(ObservationNoted(status=status, public_text="x", text=None))
-        return self._with_file(said) if files else said
+        said = self.add(ObservationNoted(status=status, public_text="x", claims=None, text=None))
+        return self.with_file(said) if files else said
 
     def attached(self, target: str, status: EvidenceStatus, *restores: str) -> str:
         event = EvidenceAttached(target=target, status=status, restores=restores, public_text=None, text=None)
-        return self._with_file(self.add(event))
+        return self.with_file(self.add(event))
 
     def decided(self, *rests_on: str, supersedes: str | None = None) -> str:
         event = DecisionRecorded(
@@ -78,7 +79,7 @@ class Play(Scene):
         assert seen is not None
         return status_of(seen, self.state().standing)
 
-    def _with_file(self, name: str) -> str:
+    def with_file(self, name: str) -> str:
         last = self.seen[-1]
         self.seen[-1] = replace(last, header=last.header._replace(artifacts=(FILE,)))
         return name
@@ -210,7 +211,8 @@ def test_a_claim_of_bytes_without_bytes_is_weakened(play: Play) -> None:
 def test_what_a_collector_saw_is_complete_and_a_cut_log_is_bounded(play: Play) -> None:
     assert play.status(play.checked("finish")) == "retained-complete"
     cut = LogRetained(seen_bytes=9, kept_bytes=5, head_bytes=1, is_whole=False, lines=1)
-    assert play.status(play.add(cut)) == "retained-bounded-log"
+    assert play.status(play.with_file(play.add(cut))) == "retained-bounded-log"
+    assert play.status(play.add(cut)) == "operator-observed-incomplete", "of the log nothing was kept"
     assert play.status(play.decided(play.seen[0].entry_hash)) == "declared"
 
 

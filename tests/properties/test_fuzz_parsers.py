@@ -103,9 +103,9 @@ def use_public_key(raw: bytes) -> None:
 
 
 def use_opening(raw: bytes) -> None:
-    decode(
-        "observation.noted/1", {"status": "declared", "public_text": None}, {"text": Opening(bytes(32), raw)}
-    )
+    facts = {"status": "declared", "public_text": None}
+    decode("observation.noted/1", facts, {"text": Opening(bytes(32), raw)})
+    decode("observation.noted/2", {**facts, "claims": None}, {"text": Opening(bytes(32), raw)})
 
 
 def use_facts(raw: bytes) -> None:

@@ -46,13 +46,13 @@ def make(directory: Path) -> Path:
 
 def said(text: str) -> Draft:
     """A public statement."""
-    return Draft(ObservationNoted(status="declared", public_text=text, text=None))
+    return Draft(ObservationNoted(status="declared", claims=None, public_text=text, text=None))
 
 
 def secret(ledger: Ledger, text: str, blob: bytes) -> Draft:
     """A sealed statement with a private artifact; the blob is kept at once."""
     kept = Attachment("log", "text/plain", ledger.blobs.put(blob))
-    event = ObservationNoted(status="retained-complete", public_text=None, text=text)
+    event = ObservationNoted(status="retained-complete", claims=None, public_text=None, text=text)
     return Draft(event, attachments=(kept,))
 
 

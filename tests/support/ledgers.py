@@ -136,8 +136,8 @@ def small_ledger(directory: Path, name: str = "ledger.test.invalid/small") -> Sm
 def said(text: str, *, private: bool = False) -> ObservationNoted:
     """Return an observation."""
     if private:
-        return ObservationNoted(status="declared", public_text=None, text=text)
-    return ObservationNoted(status="declared", public_text=text, text=None)
+        return ObservationNoted(status="declared", claims=None, public_text=None, text=text)
+    return ObservationNoted(status="declared", claims=None, public_text=text, text=None)
 
 
 def grow(small: Small, text: str = "later") -> None:

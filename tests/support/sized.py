@@ -54,5 +54,5 @@ def ledger_of_size(directory: Path, size: int) -> LedgerPlace:
 
 
 def _observation(number: int) -> Draft:
-    event = ObservationNoted(status="declared", public_text=f"observation {number}", text=None)
+    event = ObservationNoted(status="declared", claims=None, public_text=f"observation {number}", text=None)
     return Draft(event, Subject(campaign="sized"))

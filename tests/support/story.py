@@ -31,6 +31,8 @@ from anvil.ledger.events import (
     StreamOpened,
     TreeState,
 )
+from anvil.ledger.events.observations import Claims, NotKept, ObservedCheck, ObservedHardware
+from anvil.ledger.events.recipes import Setting
 from anvil.ledger.header import NO_SUBJECT, ArtifactEntry, Header, Subject, header_hash
 from anvil.ledger.merkle import CompactRange, leaf_hash
 from anvil.ledger.public import Role
@@ -53,6 +55,25 @@ LATER_STREAM = "20261130T072615Z-0000000000000005"
 SECRET = "Host zürich-7 answered “no” 😀"
 SUBJECT = Subject(campaign="qwen38-27b", candidate="official_fp8", attempt="a1")
 BLOB = "sha256:" + "b1" * 32
+CLAIMS = Claims(
+    engine="vllm",
+    version="0.12.0rc1+g0123abc",
+    hardware=ObservedHardware(gpus=1, product="NVIDIA H200", memory_gib=141, architecture="sm_90"),
+    settings=(Setting(name="context_tokens", value=262_144),),
+    health="reached",
+    http_status=200,
+    checks=(
+        ObservedCheck(
+            check="tools-batch",
+            thinking="disabled",
+            outcome="failed",
+            failure="no_call",
+            expected=20,
+            passed=0,
+        ),
+    ),
+    not_kept=(NotKept(what="response-bodies", reason="container-recreated"),),
+)
 
 
 STATE = sign_checkpoint(Checkpoint(ORIGIN, 14, b"\x14" * 32), [LEDGER, ROOT]).decode()
@@ -183,7 +204,7 @@ def _tell_observations(teller: Story) -> None:
     tell(StreamOpened(purpose="observation", synthetic=True, software="0.1.0.dev0"))
     private = Opening(b"\x02" * 32, canonical.encode({"digest": BLOB, "size": 18234}))
     noted = tell(
-        ObservationNoted(status="operator-observed-incomplete", public_text=None, text=SECRET),
+        ObservationNoted(status="operator-observed-incomplete", public_text=None, claims=CLAIMS, text=SECRET),
         subject=SUBJECT,
         artifacts=(
             ArtifactEntry("samples", "application/x-ndjson", digest="sha256:" + "a0" * 32, size=0),
@@ -191,7 +212,8 @@ def _tell_observations(teller: Story) -> None:
         ),
         openings={"text": Opening(b"\x01" * 32, canonical.encode(SECRET)), "artifact:response": private},
     )
-    public = ObservationNoted(status="declared", public_text="Ü: it <b>started</b> | twice 😀", text=None)
+    words = "Ü: it <b>started</b> | twice 😀"
+    public = ObservationNoted(status="declared", public_text=words, claims=None, text=None)
     said = tell(public, subject=Subject(campaign="qwen38-27b"))
     tell(EventRetracted(target=said.leaf, reason="It started once."))
     tell(
@@ -210,3 +232,7 @@ def _tell_observations(teller: Story) -> None:
         )
     )
     tell(StreamClosed(outcome="aborted", reason="interrupted"))
+
+
+STORY_BY_TYPE = {told.event.type: told for told in reversed(story())}
+"""The first event of each type."""

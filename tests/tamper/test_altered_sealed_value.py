@@ -112,7 +112,7 @@ def test_a_value_that_no_writer_seals(small: Small, value: bytes) -> None:
     opening = Opening.of(value)
     operator = small.key("operator")
     (opened,) = session(small.origin, operator, close=False)
-    said = ObservationNoted(status="declared", public_text=None, text="replaced below")
+    said = ObservationNoted(status="declared", claims=None, public_text=None, text="replaced below")
     entry = forge(
         small.origin, said, operator, after=header_in(opened), sealed={"text": opening.commitment()}
     )

@@ -39,7 +39,8 @@ def test_an_event_is_recorded_only_when_what_it_names_is_on_disk(
     with Ledger.open(place) as ledger:
         log = Attachment("log", "text/plain", ledger.blobs.hold(b"the last lines of the engine\n"))
         draft = Draft(
-            ObservationNoted(text="kept", public_text=None, status="retained-complete"), attachments=(log,)
+            ObservationNoted(text="kept", public_text=None, claims=None, status="retained-complete"),
+            attachments=(log,),
         )
         with Stream.start(ledger, ledger.signer("operator"), purpose="observation") as stream:
             before = ledger.store.size()

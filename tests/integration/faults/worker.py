@@ -38,13 +38,14 @@ class Acks:
 
 
 def said(text: str) -> Draft:
-    return Draft(ObservationNoted(status="declared", public_text=text, text=None))
+    return Draft(ObservationNoted(status="declared", claims=None, public_text=text, text=None))
 
 
 def sealed(ledger: Ledger, text: str) -> Draft:
     blob = Attachment("log", "text/plain", ledger.blobs.put(f"{text}\n".encode() * 500))
     return Draft(
-        ObservationNoted(status="retained-complete", public_text=None, text=text), attachments=(blob,)
+        ObservationNoted(status="retained-complete", claims=None, public_text=None, text=text),
+        attachments=(blob,),
     )
 
 

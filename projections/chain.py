@@ -1,0 +1,55 @@
+"""The chain behind one leaf: from the published value through each step down to fields of events.
+
+What is printed of it is bounded: a figure made of thousands of rows shows the first of them and says
+how many there are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from anvil.projections.environment import Leaf
+from anvil.projections.figures import Figure
+
+MOST_PARTS = 40
+"""Parts of one step that are shown."""
+
+
+def steps(leaf: Leaf) -> dict[str, Any]:
+    """Return the chain of a leaf as JSON values: `from` made it, `because` decided that it is shown."""
+    own = leaf.figures[: 0 if leaf.kind == "empty" else 1]
+    around = dict.fromkeys(figure for figure in leaf.figures if figure not in own)
+    return {"from": [_step(figure) for figure in own], "because": [_step(figure) for figure in around]}
+
+
+def _step(figure: Figure) -> dict[str, Any]:
+    step: dict[str, Any] = {"rule": figure.rule, "value": _value(figure), "status": figure.status}
+    if figure.parts:
+        step["parts"] = [_step(part) for part in figure.parts[:MOST_PARTS]]
+        if len(figure.parts) > MOST_PARTS:
+            step["parts_not_shown"] = len(figure.parts) - MOST_PARTS
+    else:
+        step["events"] = sorted(figure.support.events)
+    return step
+
+
+def _value(figure: Figure) -> Any:
+    return figure.value if isinstance(figure.value, str | int | None) else str(figure.value)
+
+
+def lines(chain: list[dict[str, Any]], indices: dict[str, int], level: int = 1) -> Iterator[str]:
+    """Yield a chain as indented lines; events by their index in the ledger at hand."""
+    for step in chain:
+        named = ", ".join(str(indices[event]) for event in step.get("events", ()))
+        where = f"   (event {named})" if named else ""
+        yield f"{'  ' * level}{step['rule']} = {_spelled(step['value'])}{where}"
+        yield from lines(step.get("parts", []), indices, level + 1)
+        if more := step.get("parts_not_shown"):
+            yield f"{'  ' * (level + 1)}… and {more} more"
+
+
+def _spelled(value: Any) -> str:
+    if value is None:
+        return "null"
+    return str(value).lower() if isinstance(value, bool) else str(value)

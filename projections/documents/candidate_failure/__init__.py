@@ -1,0 +1,9 @@
+"""`candidate-failure.v1`: one candidate, every attempt to serve it, and why it was not taken."""
+
+from __future__ import annotations
+
+from anvil.projections.document import Document
+from anvil.projections.documents.candidate_failure.model import SCHEMA, CandidateFailure
+from anvil.projections.documents.candidate_failure.prepared import prepare
+
+DOCUMENT = Document("candidate-failure.v1", "Candidate failure", SCHEMA, CandidateFailure, prepare)

@@ -1,0 +1,45 @@
+"""Pages: a document and its provenance as Markdown or as one self-contained HTML file.
+
+1. A page shows what the document says and nothing else; it is made of the same leaves. The evidence
+   status stands at every figure, and what the document rests on and lacks stands before its figures.
+2. The layouts are anvil's own, `templates/NAME.md.j2` and `NAME.html.j2`.
+3. Every text is inert. In HTML Jinja2 escapes what is printed; in Markdown `inert.markdown` does.
+4. The HTML has no script and asks for nothing: its policy forbids both.
+"""
+
+from __future__ import annotations
+
+from importlib.resources import files
+
+from jinja2 import Environment, FunctionLoader, StrictUndefined
+
+from anvil.projections.pages.inert import markdown
+from anvil.projections.pages.view import view
+from anvil.projections.provenance import State
+from anvil.projections.record import Record
+from anvil.projections.rendering import Draft
+
+
+def page(draft: Draft, state: State, record: Record, form: str) -> str:
+    """Return the page of a draft, `form` being `md` or `html`.
+
+    Raises:
+        ValueError: there is no such form.
+    """
+    if form not in ("md", "html"):
+        raise ValueError(f"no page is made as {form!r}")
+    environment = Environment(
+        autoescape=form == "html",  # noqa: S701  # in Markdown `finalize` escapes
+        undefined=StrictUndefined,
+        finalize=markdown if form == "md" else None,
+        loader=FunctionLoader(_layout),
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    layout = environment.get_template(f"{draft.document.name}.{form}.j2")
+    return layout.render(view(draft, state, record))
+
+
+def _layout(name: str) -> str:
+    return files("anvil.templates").joinpath(name).read_text(encoding="utf-8")

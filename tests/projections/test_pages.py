@@ -1,0 +1,222 @@
+"""Markdown and HTML: every text is inert, the status stands at every figure, nothing is asked of anybody."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+from pydantic import TypeAdapter
+from support.hostile import HOSTILE
+from support.laguna import Laguna, about, laguna, observation
+
+from anvil.ledger.drafts import Draft
+from anvil.ledger.public import PublicText
+from anvil.projections.document import find
+from anvil.projections.opened import opened
+from anvil.projections.pages import page
+from anvil.projections.pages.inert import markdown
+from anvil.projections.rendering import draft
+
+VOID = {"meta", "link", "br"}
+PRINTED = {
+    "html", "head", "meta", "title", "link", "style", "body", "main", "p", "h1", "h2", "div", "br", "section", "ul",
+    "li", "bdi", "span", "code", "dl", "dt", "dd", "table", "thead", "tbody", "tr", "th", "td", "ol", "footer", "a",
+}  # fmt: skip
+
+
+class Read(HTMLParser):
+    """What a reader of a page finds: tags with their attributes, and the text outside of tags."""
+
+    def __init__(self, source: str) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.bdi: list[str] = []
+        self._open: list[str] = []
+        self.feed(source)
+        self.close()
+        assert self._open == []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+        if tag == "bdi":
+            self.bdi.append("")
+        if tag not in VOID:
+            self._open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self._open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if "bdi" in self._open:
+            self.bdi[-1] += data
+
+
+@pytest.fixture(scope="module")
+def campaign(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Laguna]:
+    home = tmp_path_factory.mktemp("pages")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("ANVIL_KEYS", str(home / "keys"))
+        patch.setenv("ANVIL_STATE", str(home / "state"))
+        made = laguna(home / "ledger")
+        words = [observation(2, "operator-observed-incomplete", text.strip()) for text in HOSTILE]
+        made.add(*(Draft(event, about(2)) for event in words))
+        yield made
+
+
+def paged(campaign: Laguna, form: str, as_of: int | None = None) -> str:
+    with opened(campaign.place, as_of) as ledger:
+        made = draft(ledger.record, ledger.artifacts, find("candidate-failure.v1"))
+        return page(made, ledger.state, ledger.record, form)
+
+
+@pytest.fixture(scope="module")
+def html(campaign: Laguna) -> str:
+    return paged(campaign, "html")
+
+
+# --- inert ---------------------------------------------------------------------------------------------------
+
+
+def test_there_are_enough_hostile_texts_and_all_may_be_published() -> None:
+    assert len(HOSTILE) >= 60
+    for text in HOSTILE:
+        TypeAdapter(PublicText).validate_python(text)
+
+
+def test_hostile_texts_stand_in_the_html_as_text(html: str) -> None:
+    read = Read(html)
+    told = " ".join(read.bdi)
+    for text in HOSTILE:
+        assert text.strip() in told
+    assert {tag for tag, _ in read.tags} <= PRINTED
+
+
+def test_no_attribute_but_ours_is_in_the_html(html: str) -> None:
+    names = {name for _, attributes in Read(html).tags for name in attributes}
+    assert names <= {
+        "lang", "charset", "name", "content", "http-equiv", "rel", "href", "class", "id", "aria-labelledby",
+        "aria-label", "title", "scope", "data-name", "value",
+    }  # fmt: skip
+
+
+def test_the_html_asks_for_nothing(html: str) -> None:
+    tags = Read(html).tags
+    targets = [a["href"] for _, a in tags if "href" in a]
+    assert all(str(target).startswith("#n") or target == "data:," for target in targets)
+    assert not any(tag in ("script", "img", "iframe", "object", "embed", "form") for tag, _ in tags)
+    policy = next(a["content"] for _, a in tags if a.get("http-equiv") == "Content-Security-Policy")
+    assert str(policy).startswith("default-src 'none';")
+
+
+INLINE_BY_US = {
+    "em_open",
+    "em_close",
+    "strong_open",
+    "strong_close",
+    "text",
+    "code_inline",
+    "softbreak",
+    "text_special",
+}
+
+
+def reader() -> MarkdownIt:
+    return MarkdownIt("gfm-like", {"html": True, "linkify": False})
+
+
+def shown(source: str) -> str:
+    """The text of one paragraph of Markdown, which must be nothing but text."""
+    tokens = reader().parse(source)
+    assert [token.type for token in tokens] == ["paragraph_open", "inline", "paragraph_close"], source
+    children = tokens[1].children or []
+    assert {token.type for token in children} <= {"text", "code_inline", "text_special"}, source
+    return "".join(token.content for token in children)
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_a_hostile_text_is_a_paragraph_of_text_in_markdown(text: str) -> None:
+    assert shown(markdown(text)) == text.strip()
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_a_hostile_text_is_one_cell_of_a_table(text: str) -> None:
+    tokens = reader().parse(f"| a | b |\n|---|---|\n| {markdown(text)} | {markdown(7)} |\n")
+    cells = [tokens[at + 1] for at, token in enumerate(tokens) if token.type == "td_open"]
+    assert len(cells) == 2
+    children = cells[0].children or []
+    assert {token.type for token in children} <= {"text", "code_inline", "text_special"}
+    assert "".join(token.content for token in children) == text.strip()
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_what_a_site_would_notice_is_code(text: str) -> None:
+    tokens = reader().parse(markdown(text))
+    plain = "".join(t.content for t in tokens[1].children or [] if t.type != "code_inline")
+    assert not re.search(r"@\w|#\d|://|www\.|:\w+:", plain)
+
+
+marks = st.text(st.sampled_from("ab1 `*_{}[]()#+-.!|~<>&=:\\/\"'@$^%,;?\t"), min_size=1, max_size=24)
+
+
+@given(marks)
+def test_any_text_is_text_in_markdown(text: str) -> None:
+    flat = " ".join(text.split())
+    if flat:
+        assert " ".join(shown(markdown(flat)).split()) == flat
+
+
+def test_the_markdown_page_has_our_blocks_and_no_others(campaign: Laguna) -> None:
+    tokens = reader().parse(paged(campaign, "md"))
+    headings = [tokens[at + 1].content for at, token in enumerate(tokens) if token.type == "heading_open"]
+    assert len(headings) == 4
+    assert sum(token.type == "table_open" for token in tokens) == 3
+    every = [child for token in tokens for child in token.children or []]
+    assert not {child.type for child in every} & {"link_open", "image", "html_inline"}
+    assert not any(token.type in ("html_block", "fence", "code_block", "blockquote_open") for token in tokens)
+
+
+# --- what stands on a page ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("form", ["md", "html"])
+def test_a_synthetic_stream_is_marked(campaign: Laguna, form: str) -> None:
+    assert "Synthetic: recorded for a test or a demonstration." in paged(campaign, form)
+
+
+def test_the_limits_stand_before_the_figures(html: str) -> None:
+    assert html.index("What this rests on") < html.index("<table>")
+
+
+def test_every_figure_has_its_status_and_its_note(html: str) -> None:
+    cells = re.findall(r"<td [^>]*>(.*?)</td>", html, re.DOTALL)
+    figures = [cell for cell in cells if "<bdi" in cell]
+    assert len(figures) == 6 * 5 + 3
+    notes = set(re.findall(r'<li id="n(\d+)"', html))
+    for cell in figures:
+        assert re.search(r'class="mark (retained|operator|declared)', cell)
+        assert re.search(r'href="#n(\d+)"', cell)[1] in notes  # type: ignore[index]
+
+
+def test_what_is_null_says_why(html: str) -> None:
+    assert "the health request was not recorded</bdi>" in html
+
+
+# --- in a browser ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.needs("chromium")
+@pytest.mark.parametrize(("width", "dark"), [(1280, False), (1280, True), (390, False)])
+def test_a_browser_shows_it_without_a_word_of_complaint(
+    html: str, tmp_path: Path, chromium: Callable[..., str], width: int, dark: bool
+) -> None:
+    place = tmp_path / "page.html"
+    place.write_text(html, encoding="utf-8")
+    said = chromium(place, tmp_path / "page.png", width=width, dark=dark)
+    assert "CONSOLE" not in said
+    assert (tmp_path / "page.png").stat().st_size > 20_000
