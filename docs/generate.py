@@ -3,7 +3,7 @@
 1. ``docs/events.md`` comes from the event classes: their docstrings, the docstrings of their fields, the
    public types and the roles.
 2. ``docs/cli.md`` comes from the commands' own help, 80 columns wide, and from the exit codes.
-3. In ``docs/format.md``, ``docs/recipes.md`` and ``docs/checks.md`` only what stands between
+3. In ``docs/format.md``, ``docs/recipes.md``, ``docs/checks.md`` and ``docs/weights.md`` only what stands between
    ``<!-- begin generated: NAME -->`` and ``<!-- end generated: NAME -->`` is written; the rest is by hand.
 
 Nothing here reads a clock, a terminal or the environment: the same code gives the same bytes.
@@ -22,6 +22,7 @@ from generate_events import BY_HAND, anchor, events_page
 from generate_recipes import check_blocks, recipe_blocks
 from pydantic import StringConstraints
 
+from anvil.collectors.weights.findings import KINDS
 from anvil.ledger import public, schema
 from anvil.ledger.canonical import decode as decode_canonical
 from anvil.ledger.checks.finding import MEANINGS, Finding
@@ -175,6 +176,11 @@ def _verdicts() -> str:
     return "\n".join(rows)
 
 
+def _findings() -> str:
+    rows = [f"| `{kind}` | {meaning} |" for kind, meaning in KINDS.items()]
+    return "\n".join(["| kind | meaning |", "|---|---|", *rows])
+
+
 def _languages() -> str:
     lines = []
     for name, value in vars(public).items():
@@ -263,6 +269,7 @@ def _event(entry: bytes) -> str:
 def pages() -> dict[Path, str]:
     """Return every generated page as it should be."""
     filled = {"format.md": blocks(), "recipes.md": recipe_blocks(), "checks.md": check_blocks()}
+    filled["weights.md"] = {"findings": _findings()}
     return {
         DOCS / "events.md": events_page(),
         DOCS / "cli.md": cli_page(),

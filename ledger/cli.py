@@ -23,6 +23,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "run": ("anvil.collectors.commands.run:run", "Run a recipe: launch, look, check, keep, stop."),
     "observe": ("anvil.ledger.commands.observe:observe", "Record what you saw, with its evidence status."),
     "recipe": ("anvil.collectors.commands.recipe:recipe", "Check a recipe, or show what it would run."),
+    "weights": (
+        "anvil.collectors.commands.weights:weights",
+        "Look through model files: digests, headers, and what should not be there.",
+    ),
     "log": ("anvil.ledger.commands.log:log", "List events."),
     "show": ("anvil.ledger.commands.show:show", "Show one event: header, signatures, sealed values."),
     "status": (

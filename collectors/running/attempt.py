@@ -41,7 +41,7 @@ from anvil.collectors.running.keeping import EngineEnd
 from anvil.collectors.running.narration import Narrator
 from anvil.collectors.running.planning import Planned
 from anvil.ledger.drafts import Attachment
-from anvil.ledger.events import Event
+from anvil.ledger.events import Event, WeightsInspected
 from anvil.ledger.events.checks import CheckCompleted, FailureClass
 
 _SECOND = 1_000_000_000
@@ -61,6 +61,8 @@ class AttemptRun:
     recorder: LedgerRecorder
     narrator: Narrator
     selected: Sequence[SelectedCheck]
+    weights: WeightsInspected | None = None
+    """What was seen of its weights on this host; null when nothing was."""
     _was_ready: bool = False
 
     async def run(self) -> None:
@@ -162,6 +164,8 @@ class AttemptRun:
             version=attempt.version,
             revision=attempt.revision,
             candidate_revision=attempt.model.revision,
+            model_revision=self.weights.revision if self.weights else None,
+            chat_template=self.weights.digest_of("chat-template") if self.weights else None,
         )
         identity = await identify(
             client,

@@ -25,6 +25,7 @@ from anvil.collectors.running.attempt import AttemptRun
 from anvil.collectors.running.declaring import declare
 from anvil.collectors.running.narration import Narrator
 from anvil.collectors.running.planning import Planned, plan_attempt
+from anvil.collectors.running.weights import WeightsStep
 from anvil.collectors.site import Site
 from anvil.ledger.drafts import Attachment
 from anvil.ledger.errors import CollectorError
@@ -112,7 +113,9 @@ class _Lane:
         recorder.append(event, subject=campaign, attachments=(Attachment("recipe", RECIPE_TYPE, blob),))
         launcher = _launcher(self.planned, running.launchers)
         about = recorder.about(self.planned.subject)
-        await AttemptRun(self.planned, launcher, about, running.narrator, selected).run()
+        looking = WeightsStep(about, running.narrator, running.journals.parent, running.ledger.blobs.get)
+        weights = await looking.run(self.planned)
+        await AttemptRun(self.planned, launcher, about, running.narrator, selected, weights).run()
 
 
 def _lane(plan: RunPlan, running: Running, attempt: Attempt) -> _Lane:

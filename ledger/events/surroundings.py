@@ -11,6 +11,7 @@ from anvil.ledger.public import (
     Count,
     DecimalText,
     Digest,
+    EntryHash,
     Label,
     ModelId,
     ProductName,
@@ -79,20 +80,41 @@ class WeightFinding(Facts):
     """Something in a snapshot that should not be there, or is not as it should be."""
 
     kind: Label
-    """What kind of finding."""
+    """What kind of finding; docs/weights.md lists them."""
     count: Count
     """How many files it concerns."""
 
 
+class TensorType(Facts):
+    """How many tensors have one data type."""
+
+    name: Word
+    """The data type as the file's format names it."""
+    tensors: Count
+    """How many tensors have it."""
+
+
+class NamedDigest(Facts):
+    """The digest of a file that every copy of the model has, by what the file is for."""
+
+    name: Label
+    """What it is for: `config`, `tokenizer`, `chat-template` (the digest of its text), …"""
+    digest: Digest
+    """Its digest."""
+
+
 class WeightsInspected(Event):
-    """A local snapshot was looked through. Artifact `inventory`: each file with size and digest."""
+    """A local snapshot was looked through. Artifact `inventory`: each file with size, kind and digest.
+
+    Nothing of it was unpickled, imported or executed. What a file is was told by its bytes.
+    """
 
     signed_by: ClassVar[frozenset[Role]] = _COLLECTOR
     type: Literal["weights.inspected/1"] = "weights.inspected/1"
     model: ModelId | None
-    """Which model it is said to be; null when nothing says so."""
+    """Which model the folder says it is; null when it does not."""
     revision: Revision | None
-    """The revision; null when nothing says so."""
+    """The revision that the cache or the download states; null when they state none."""
     files: Count
     """How many files there are."""
     bytes: Count
@@ -101,16 +123,32 @@ class WeightsInspected(Event):
     """How many hold tensors."""
     tensors: Count
     """How many tensors they hold."""
+    tensor_types: Annotated[tuple[TensorType, ...], Field(strict=False)]
+    """The tensors by data type: what the quantization is, whatever a folder is called."""
     tensor_digests: Annotated[tuple[Digest, ...], Field(strict=False)]
-    """The digests of the tensor files, in order of their names."""
+    """The digests of the tensor files, in order of their names; the first 400 of them."""
+    documents: Annotated[tuple[NamedDigest, ...], Field(strict=False)]
+    """Configuration, tokenizer and chat template."""
+    stated_identities: Count
+    """Of how many files the cache, the download or the recipe states a digest."""
     matched_identities: Count
-    """How many files match a digest that is known from elsewhere."""
+    """How many of these have that digest."""
     findings: Annotated[tuple[WeightFinding, ...], Field(strict=False)]
     """What was found."""
-    reused_from_earlier: bool
-    """Whether digests were taken from an earlier inspection because the files had not changed."""
-    paths: Sealed[list[str] | None]
-    """Where the snapshot lies, and the files with findings."""
+    digested_bytes: Count
+    """Bytes whose digests were computed now."""
+    elapsed_ns: Count
+    """How long the look took."""
+    earlier: EntryHash | None
+    """The inspection whose digests were taken over for files that had not changed since; null for none."""
+    reused_files: Count
+    """How many files' digests were taken over."""
+    places: Sealed[NamedTexts | None]
+    """Where the snapshot lies, and findings with the files that they were made in."""
+
+    def digest_of(self, name: str) -> str | None:
+        """Return the digest of a document by its name; null when there is none."""
+        return next((item.digest for item in self.documents if item.name == name), None)
 
 
 class RestorationChecked(Event):

@@ -37,7 +37,7 @@ from anvil.ledger.events import (
 from anvil.ledger.events.checks import GeneratedPrompt, Parameter, RequestOutcome, SuiteItem
 from anvil.ledger.events.engines import IdentityClaim, ReportedFigure
 from anvil.ledger.events.recipes import DeclaredAttempt, DeclaredCandidate, Setting
-from anvil.ledger.events.surroundings import Gpu, WeightFinding
+from anvil.ledger.events.surroundings import Gpu, NamedDigest, TensorType, WeightFinding
 from anvil.ledger.header import ArtifactEntry, Subject
 from anvil.ledger.signing import PrivateKey
 
@@ -230,11 +230,17 @@ def _weights() -> WeightsInspected:
         bytes=29_000_000_000,
         tensor_files=1,
         tensors=1200,
+        tensor_types=(TensorType(name="F8_E4M3", tensors=1000), TensorType(name="BF16", tensors=200)),
         tensor_digests=("sha256:" + "f5" * 32,),
+        documents=(NamedDigest(name="chat-template", digest="sha256:" + "c7" * 32),),
+        stated_identities=2,
         matched_identities=1,
         findings=(WeightFinding(kind="remote-code", count=1),),
-        reused_from_earlier=False,
-        paths=["/srv/models/qwen"],
+        digested_bytes=28_000_000_000,
+        elapsed_ns=14_000_000_000,
+        earlier="ab" * 32,
+        reused_files=3,
+        places=[["snapshot", "/srv/models/qwen"], ["remote-code", "config.json"]],
     )
 
 
