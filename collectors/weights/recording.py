@@ -9,6 +9,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Callable
 from contextlib import suppress
@@ -28,7 +29,8 @@ from anvil.ledger.files import make_private_directory, write_whole
 EARLIER = "weights.json"
 MAX_LISTED = 400
 _WORD = re.compile("[A-Za-z][A-Za-z0-9_.+-]{0,39}")
-_MAX_NAME = 200
+_MAX_NAME = 4096
+_MAX_PLACES = 50_000
 
 
 @dataclass(frozen=True)
@@ -68,11 +70,23 @@ def event_of(inspection: Inspection, earlier: Earlier = NOTHING) -> WeightsInspe
         elapsed_ns=inspection.elapsed_ns,
         earlier=earlier.entry_hash if inspection.reused else None,
         reused_files=len(inspection.reused),
-        places=[
-            ["snapshot", str(inspection.snapshot.root)],
-            *([found.kind, found.file[:_MAX_NAME]] for found in inspection.found[:MAX_SHOWN]),
-        ],
+        places=_places(inspection),
     )
+
+
+def _places(inspection: Inspection) -> list[list[str]]:
+    """Return where the snapshot lies, and as many findings with their files as a sealed field holds."""
+    rows = [("snapshot", os.fsencode(inspection.snapshot.root).decode("utf-8", "backslashreplace"))]
+    rows += dict.fromkeys(inspection.found[:MAX_SHOWN])
+    shown: list[list[str]] = []
+    left = _MAX_PLACES
+    for kind, file in rows:
+        row = [kind, file[:_MAX_NAME].encode("utf-8", "backslashreplace").decode()]
+        left -= len(json.dumps(row))
+        if left < 0:
+            break
+        shown.append(row)
+    return shown
 
 
 def event_without(kind: str, place: Path | None, why: str) -> WeightsInspected:

@@ -506,3 +506,15 @@ def test_a_tar_of_python_is_only_named(tmp_path: Path) -> None:
     with tarfile.open(tmp_path / "a.tar", "w") as archive:
         archive.add(__file__, "evil.py")
     assert counted(look(tmp_path).found) == {"archive": 1}
+
+
+def test_names_that_no_json_holds_and_more_of_them_than_an_event_can(tmp_path: Path) -> None:
+    for number in range(300):
+        name = f"{number}-".encode() + "\u202e\u00fc".encode() * 40 + b"\xff.py"
+        Path(os.fsdecode(os.fsencode(tmp_path) + b"/" + name)).write_text("x")
+    rows = [{"name": "\ud800", "template": "{{ a.__class__ }}"}]
+    (tmp_path / "tokenizer_config.json").write_text(json.dumps({"chat_template": rows}))
+    seen = look(tmp_path)
+    assert counted(seen.found) == {"odd-name": 300, "code": 300, "template-escapes": 1}
+    assert event_of(seen).openings()
+    assert json.loads(inventory_of(seen))
