@@ -23,6 +23,7 @@ from anvil.collectors.recipes import Attempt, Recipe, SelectedCheck
 from anvil.collectors.recorder import LedgerRecorder
 from anvil.collectors.running.attempt import AttemptRun
 from anvil.collectors.running.declaring import declare
+from anvil.collectors.running.host import HostStep
 from anvil.collectors.running.narration import Narrator
 from anvil.collectors.running.planning import Planned, plan_attempt
 from anvil.collectors.running.weights import WeightsStep
@@ -114,8 +115,9 @@ class _Lane:
         launcher = _launcher(self.planned, running.launchers)
         about = recorder.about(self.planned.subject)
         looking = WeightsStep(about, running.narrator, running.journals.parent, running.ledger.blobs.get)
-        weights = await looking.run(self.planned)
-        await AttemptRun(self.planned, launcher, about, running.narrator, selected, weights).run()
+        async with HostStep(about, self.planned):
+            weights = await looking.run(self.planned)
+            await AttemptRun(self.planned, launcher, about, running.narrator, selected, weights).run()
 
 
 def _lane(plan: RunPlan, running: Running, attempt: Attempt) -> _Lane:

@@ -25,28 +25,53 @@ _COLLECTOR: frozenset[Role] = frozenset({"collector"})
 
 
 class Gpu(Facts):
-    """One GPU. What could not be read is null."""
+    """One GPU. What could not be read is null, and `absent` says why."""
 
     position: Count
     """Its number on this host, which may change; never an identity."""
+    is_placed: bool
+    """Whether the attempt was placed on it."""
     product: ProductName | None
     """The product, from the reviewed list; null when it is not on it."""
+    compute_capability: Word | None
+    """Its architecture: `sm_90`."""
     memory_bytes: Count | None
     """Its memory."""
-    pcie_generation: Count | None
-    """The PCIe generation of its link now."""
-    pcie_width: Count | None
-    """The lanes of its link now."""
-    power_limit_milliwatts: Count | None
-    """Its power limit."""
     used_memory_bytes: Count | None
     """How much of its memory is in use."""
+    pcie_generation: Count | None
+    """The PCIe generation of its link now; an idle GPU lowers it."""
+    pcie_width: Count | None
+    """The lanes of its link now."""
+    pcie_max_generation: Count | None
+    """The PCIe generation that GPU and slot can have together."""
+    pcie_max_width: Count | None
+    """The lanes that GPU and slot can have together."""
+    power_limit_milliwatts: Count | None
+    """Its power limit."""
+    sm_clock_mhz: Count | None
+    """The clock of its processors now."""
+    max_sm_clock_mhz: Count | None
+    """The highest clock of its processors."""
+    memory_clock_mhz: Count | None
+    """The clock of its memory now."""
+    is_mig: bool | None
+    """Whether it is divided into instances (MIG)."""
     processes: Count | None
     """How many processes use it."""
 
 
+class Absence(Facts):
+    """A field that is null, and why."""
+
+    field: Label
+    """Which: `driver`, or of a GPU `gpu-0.power_limit_milliwatts`."""
+    reason: Label
+    """Why, in one word: `no-nvidia-driver`, `product-not-listed`, `not-supported`, …"""
+
+
 class HostObserved(Event):
-    """What the host is. Names, addresses and UUIDs are sealed."""
+    """What the host is. Names, addresses and UUIDs are sealed. Artifact `host`: what was read, as it was."""
 
     signed_by: ClassVar[frozenset[Role]] = _COLLECTOR
     type: Literal["host.observed/1"] = "host.observed/1"
@@ -58,8 +83,10 @@ class HostObserved(Event):
     """How many cores this process may use."""
     memory_bytes: Count | None
     """The host's memory."""
+    available_memory_bytes: Count | None
+    """How much of it a new process could have."""
     kernel: Version | None
-    """The kernel's version."""
+    """The kernel's version, or the numbers that it begins with."""
     driver: Version | None
     """The GPU driver's version; null without one."""
     cuda: Version | None
@@ -70,10 +97,10 @@ class HostObserved(Event):
     """Whether the kernel is WSL's."""
     gpus: Annotated[tuple[Gpu, ...], Field(strict=False)]
     """The GPUs."""
-    absent: Annotated[tuple[Label, ...], Field(strict=False)]
-    """Why fields are null, one word each: `no-nvidia-driver`, …"""
+    absent: Annotated[tuple[Absence, ...], Field(strict=False)]
+    """Which fields are null, and why."""
     names: Sealed[NamedTexts | None]
-    """Host name, GPU UUIDs, products that are not on the list."""
+    """Host name, GPU UUIDs, the processes that use each GPU, texts that are not on a list."""
 
 
 class WeightFinding(Facts):

@@ -37,7 +37,7 @@ from anvil.ledger.events import (
 from anvil.ledger.events.checks import GeneratedPrompt, Parameter, RequestOutcome, SuiteItem
 from anvil.ledger.events.engines import IdentityClaim, ReportedFigure
 from anvil.ledger.events.recipes import DeclaredAttempt, DeclaredCandidate, Setting
-from anvil.ledger.events.surroundings import Gpu, NamedDigest, TensorType, WeightFinding
+from anvil.ledger.events.surroundings import Absence, Gpu, NamedDigest, TensorType, WeightFinding
 from anvil.ledger.header import ArtifactEntry, Subject
 from anvil.ledger.signing import PrivateKey
 
@@ -95,7 +95,7 @@ def _tell_run(teller: Story, collector: PrivateKey) -> list[Told]:
 
     tell(StreamOpened(purpose="run", synthetic=True, software="0.1.0.dev0"), CAMPAIGN)
     tell(_recipe(), CAMPAIGN, recipe="application/toml")
-    tell(_host(), CAMPAIGN)
+    tell(_host(), CAMPAIGN, host="application/json")
     tell(_weights(), CAMPAIGN, inventory="application/json")
     tell(_launch(), inspect="application/json")
     tell(_health(), ready_response="application/json")
@@ -200,6 +200,7 @@ def _host() -> HostObserved:
         cpu_product=None,
         cpu_cores=64,
         memory_bytes=540_000_000_000,
+        available_memory_bytes=530_000_000_000,
         kernel="6.8.0",
         driver="580.65.06",
         cuda="13.0",
@@ -208,17 +209,25 @@ def _host() -> HostObserved:
         gpus=(
             Gpu(
                 position=0,
+                is_placed=True,
                 product="NVIDIA H200",
+                compute_capability="sm_90",
                 memory_bytes=150_754_820_096,
+                used_memory_bytes=0,
                 pcie_generation=5,
                 pcie_width=16,
+                pcie_max_generation=5,
+                pcie_max_width=16,
                 power_limit_milliwatts=700_000,
-                used_memory_bytes=0,
+                sm_clock_mhz=345,
+                max_sm_clock_mhz=1980,
+                memory_clock_mhz=3201,
+                is_mig=False,
                 processes=0,
             ),
         ),
-        absent=("cpu-product-not-listed",),
-        names=[["host", "zürich-7"], ["gpu-0", "GPU-00000000-0000-0000-0000-000000000000"]],
+        absent=(Absence(field="cpu_product", reason="product-not-listed"),),
+        names=[["host", "zürich-7"], ["gpu-0.uuid", "GPU-00000000-0000-0000-0000-000000000000"]],
     )
 
 
