@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from anvil.collectors.cleaning import fitting
 from anvil.collectors.host.nvidia import read_driver
 from anvil.collectors.host.system import public_version, read_system
 from anvil.ledger.events import HostObserved
 from anvil.ledger.events.surroundings import Absence
 
-_MAX_NAMES = 400
-_MAX_TEXT = 120
+_MAX_TEXT = 200
 
 
 @dataclass(frozen=True)
@@ -70,6 +70,6 @@ def observe_host(
         is_wsl=system.is_wsl,
         gpus=tuple(driver.gpus),
         absent=tuple(Absence(field=name, reason=reason) for name, reason in absent.items()),
-        names=[[name, text[:_MAX_TEXT]] for name, text in names[:_MAX_NAMES]],
+        names=fitting(names, longest=_MAX_TEXT),
     )
     return HostSeen(event, {"system": system.raw, "nvidia": driver.raw, "container_engine": engine.version})

@@ -26,6 +26,7 @@ from anvil.collectors.running.declaring import declare
 from anvil.collectors.running.host import HostStep
 from anvil.collectors.running.narration import Narrator
 from anvil.collectors.running.planning import Planned, plan_attempt
+from anvil.collectors.running.restoration import plan_of, restoration
 from anvil.collectors.running.weights import WeightsStep
 from anvil.collectors.site import Site
 from anvil.ledger.drafts import Attachment
@@ -72,6 +73,13 @@ async def carry_out(plan: RunPlan, running: Running) -> list[str]:
     groups = [[_lane(plan, running, attempt) for attempt in group] for group in _side_by_side(plan.attempts)]
     for lane in (lane for lanes in groups for lane in lanes):
         await _require_free(lane.planned, running.launchers)
+    gates = plan_of(plan.recipe, plan.site, plan.campaign, running.journals.parent, running.narrator)
+    async with restoration(gates, running.ledger):
+        return await _groups(plan, running, groups)
+
+
+async def _groups(plan: RunPlan, running: Running, groups: Sequence[Sequence[_Lane]]) -> list[str]:
+    """Run the groups one after another, the lanes of each at the same time."""
     streams: list[str] = []
     for lanes in groups:
         for lane in lanes:  # somebody may have taken it while earlier attempts ran

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from anvil.collectors.cleaning import fitting
 from anvil.collectors.weights.findings import MAX_SHOWN, counted
 from anvil.collectors.weights.hashing import Digested
 from anvil.collectors.weights.inspection import Inspection, Known
@@ -29,8 +30,6 @@ from anvil.ledger.files import make_private_directory, write_whole
 EARLIER = "weights.json"
 MAX_LISTED = 400
 _WORD = re.compile("[A-Za-z][A-Za-z0-9_.+-]{0,39}")
-_MAX_NAME = 4096
-_MAX_PLACES = 50_000
 
 
 @dataclass(frozen=True)
@@ -78,15 +77,7 @@ def _places(inspection: Inspection) -> list[list[str]]:
     """Return where the snapshot lies, and as many findings with their files as a sealed field holds."""
     rows = [("snapshot", os.fsencode(inspection.snapshot.root).decode("utf-8", "backslashreplace"))]
     rows += dict.fromkeys(inspection.found[:MAX_SHOWN])
-    shown: list[list[str]] = []
-    left = _MAX_PLACES
-    for kind, file in rows:
-        row = [kind, file[:_MAX_NAME].encode("utf-8", "backslashreplace").decode()]
-        left -= len(json.dumps(row))
-        if left < 0:
-            break
-        shown.append(row)
-    return shown
+    return fitting(rows)
 
 
 def event_without(kind: str, place: Path | None, why: str) -> WeightsInspected:

@@ -179,17 +179,24 @@ class WeightsInspected(Event):
 
 
 class RestorationChecked(Event):
-    """After a campaign, one gate was compared with what had been recorded before."""
+    """One gate was looked at: recorded before a campaign, or compared with that after it.
+
+    Artifact `state`: what was seen, and `response`, `inspect` or `output`: the bytes that it was seen in.
+    """
 
     signed_by: ClassVar[frozenset[Role]] = _COLLECTOR
     type: Literal["restoration.checked/1"] = "restoration.checked/1"
     gate: Label
     """Which gate."""
     kind: Literal["http", "container", "file", "command", "memory"]
-    """How it is checked."""
+    """How it is looked at."""
     outcome: Literal["recorded", "passed", "failed", "incomplete"]
     """Recorded before the campaign, or what the comparison afterwards gave."""
+    differences: Annotated[tuple[Label, ...], Field(strict=False)]
+    """What is not as it was, not as the recipe expects, or not what the engine behind a router says."""
+    before: EntryHash | None
+    """The event that recorded the state before; null when this one does, or none did."""
     value: Count | DecimalText | Digest | Word | None
     """What was measured, when it is public by type."""
-    detail: Sealed[str | None]
-    """What was expected and found."""
+    detail: Sealed[NamedTexts | None]
+    """What was expected and found, or why nothing was."""

@@ -124,10 +124,8 @@ def _tell_run(teller: Story, collector: PrivateKey) -> list[Told]:
             how="exited_before", exit_code=None, oom_killed=True, is_removed=True, is_recovered=False
         )
     )
-    tell(
-        RestorationChecked(gate="router", kind="http", outcome="passed", value=200, detail="200 as before"),
-        CAMPAIGN,
-    )
+    recorded = tell(_gate("recorded", ()), CAMPAIGN, state="application/json")
+    tell(_gate("failed", ("fingerprint",), before=recorded.leaf), CAMPAIGN, state="application/json")
     tell(StreamClosed(outcome="completed", reason=None), CAMPAIGN)
     return [told, suite, load]
 
@@ -250,6 +248,18 @@ def _weights() -> WeightsInspected:
         earlier="ab" * 32,
         reused_files=3,
         places=[["snapshot", "/srv/models/qwen"], ["remote-code", "config.json"]],
+    )
+
+
+def _gate(outcome: str, differences: tuple[str, ...], before: str | None = None) -> RestorationChecked:
+    return RestorationChecked(
+        gate="router",
+        kind="http",
+        outcome=outcome,  # type: ignore[arg-type]
+        differences=differences,
+        before=before,
+        value=200,
+        detail=[["fingerprint", "fp-1"]],
     )
 
 
