@@ -68,6 +68,12 @@ class Wanted:
     file_sha256: str | None = None
     """The digest of its one model file, where it comes in a package."""
 
+    @property
+    def pinned(self) -> list[str]:
+        """The digests of its tensor files, in the order of their names; empty when nobody names them."""
+        listed = [f"sha256:{digest}" for digest in self.expected.sha256] if self.expected else []
+        return listed or ([self.file_sha256] if self.file_sha256 else [])
+
 
 @dataclass(frozen=True)
 class Inspection:
@@ -84,6 +90,8 @@ class Inspection:
     chat_template: str | None
     """The digest of the default template's text."""
     found: list[Found]
+    pinned: Mapping[str, str]
+    """The digests that the recipe names, by the names of tensor files."""
     reused: frozenset[str]
     """Files whose digests are those of an earlier look."""
     elapsed_ns: int
@@ -128,9 +136,12 @@ class Inspection:
         return sum(entry.identity.size for entry in fresh)
 
     @property
-    def matched(self) -> int:
-        """How many files are what their cache, download or recipe says."""
-        return sum(1 for name, stated in self.stated.items() if stated.fits(self.digests[name]))
+    def known(self) -> dict[str, bool]:
+        """Each file whose digest somebody stated, and whether it has that digest by all who did."""
+        found = {name: stated.fits(self.digests[name]) for name, stated in self.stated.items()}
+        for name, digest in self.pinned.items():
+            found[name] = found.get(name, True) and self.digests[name].sha256 == digest
+        return found
 
     @property
     def revision(self) -> str | None:
@@ -266,10 +277,22 @@ def inspect(
     }
     fresh = [entry for entry in snapshot.entries if entry.name not in reused]
     digests = {**hashing.run(fresh, git_named), **reused}
+    names = sorted([*look.safetensors, *look.ggufs])
     inspection = Inspection(
-        snapshot, look.kinds, digests, stated, look.safetensors, look.ggufs, look.documents, look.chat_template(),
-        look.found, frozenset(reused), time.monotonic_ns() - started, now_ns - SETTLED_NS,
-    )  # fmt: skip
+        snapshot=snapshot,
+        kinds=look.kinds,
+        digests=digests,
+        stated=stated,
+        safetensors=look.safetensors,
+        ggufs=look.ggufs,
+        documents=look.documents,
+        chat_template=look.chat_template(),
+        found=look.found,
+        pinned=dict(zip(names, wanted.pinned, strict=False)),
+        reused=frozenset(reused),
+        elapsed_ns=time.monotonic_ns() - started,
+        settled_before_ns=now_ns - SETTLED_NS,
+    )
     look.found += _digest_findings(inspection, look.checksums)
     look.found += _unexpected(inspection, wanted)
     return inspection
@@ -294,10 +317,7 @@ def _unexpected(inspection: Inspection, wanted: Wanted) -> Iterator[Found]:
         yield Found("revision-differs", "")
     digests = [inspection.digests[name].sha256 for name in inspection.tensor_files]
     expected = wanted.expected or ExpectedWeights()
-    pinned = [f"sha256:{digest}" for digest in expected.sha256]
-    if wanted.file_sha256 and not pinned:
-        pinned = [wanted.file_sha256]
-    if pinned and digests != pinned:
+    if wanted.pinned and digests != wanted.pinned:
         yield Found("pinned-digest-differs", "")
     sizes = {entry.name: entry.identity.size for entry in inspection.snapshot.entries}
     found = {

@@ -60,8 +60,8 @@ def event_of(inspection: Inspection, earlier: Earlier = NOTHING) -> WeightsInspe
         ),
         tensor_digests=tuple(digest for digest in digests if digest),
         documents=_documents(inspection),
-        stated_identities=len(inspection.stated),
-        matched_identities=inspection.matched,
+        stated_identities=len(inspection.known),
+        matched_identities=sum(inspection.known.values()),
         findings=tuple(
             WeightFinding(kind=kind, count=count) for kind, count in counted(inspection.found).items()
         ),

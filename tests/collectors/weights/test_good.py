@@ -99,6 +99,7 @@ def test_a_gguf_file_by_itself(tmp_path: Path) -> None:
     assert seen.found == []
     event = event_of(seen)
     assert (event.files, event.tensor_files, event.tensors) == (1, 1, 2)
+    assert (event.stated_identities, event.matched_identities) == (1, 1)
     assert {t.name: t.tensors for t in event.tensor_types} == {"Q4_1": 1, "F32": 1}
     assert {d.name: d.digest for d in event.documents} == {"chat-template": digest(TEMPLATE.encode())}
     assert seen.ggufs["model.gguf"].values["general.architecture"] == "llama"
