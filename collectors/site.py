@@ -2,7 +2,7 @@
 
 1. It is private. It is never part of a recipe or of its digest, and no line of it is published.
 2. A placement is a GPU by its UUID, since the numbers of GPUs change, and ports of its own.
-3. Without a site file everything has a default: no GPU, the recipe's port, the ledger's blobs.
+3. Without a site file everything has a default: no GPU, the recipe's port, no proxy.
 """
 
 from __future__ import annotations
@@ -72,13 +72,16 @@ class Site(Part):
     docker: DockerSite = DockerSite()
     """The container engine."""
     proxy: Url | None = None
-    """The proxy for downloads; requests to engines never use one."""
+    """The proxy for downloads of models; requests to engines never use one."""
     ca_file: HostPath | None = None
-    """Certificates to trust besides the system's."""
-    blobs: HostPath | None = None
-    """Where the blob store lies, when not in the ledger's directory."""
+    """Certificates (PEM) to trust besides the system's where an endpoint is reached by `https`."""
     min_free_bytes: Count = 2_000_000_000
-    """A run ends when the disk has less than this."""
+    """A run ends when a disk that it writes to has less than this; 0 lets it go on to the last byte."""
+
+    @property
+    def trusted(self) -> Path | None:
+        """The file of certificates to trust besides the system's; null for none."""
+        return None if self.ca_file is None else Path(self.ca_file).expanduser()
 
     def placement(self, attempt: Attempt) -> Placement:
         """Return where an attempt runs; a placement without GPUs for one that names none.

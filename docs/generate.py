@@ -46,7 +46,8 @@ EXIT_CODES: Mapping[int, str] = {
     0: "Done. From `verify`: everything that could be checked is as it was signed; notes may be printed.",
     1: "Not done; the message says why. From `verify`: something is wrong, and each finding says what.",
     2: "Used wrongly: an unknown option, a missing argument. Nothing was done.",
-    3: "From `verify`: unanchored, or nothing could be checked. From other commands: there is no ledger there.",
+    3: "From `verify`: unanchored, or nothing could be checked. From other commands: there is no ledger there, or its "
+    "artifacts are on a disk that is away.",
     4: "From `verify`: rolled back, or two histories under one name. Do not append; see docs/threat-model.md.",
     130: "Interrupted by the keyboard.",
     141: "Whoever read the output went away.",

@@ -22,6 +22,16 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "init": ("anvil.ledger.commands.init:init", "Make a new ledger and its first keys."),
     "run": ("anvil.collectors.commands.run:run", "Run a recipe: launch, look, check, keep, stop."),
     "observe": ("anvil.ledger.commands.observe:observe", "Record what you saw, with its evidence status."),
+    "note": ("anvil.ledger.commands.note:note", "Note a caveat, a gap, or that bytes are lost."),
+    "waive": ("anvil.ledger.commands.waive:waive", "Let a gate pass that did not, for a time."),
+    "decide": (
+        "anvil.ledger.commands.decide:decide",
+        "Record what is to become of a candidate, and what that rests on.",
+    ),
+    "retract": (
+        "anvil.ledger.commands.retract:retract",
+        "Take an event back: it stays in the log and supports nothing.",
+    ),
     "recipe": ("anvil.collectors.commands.recipe:recipe", "Check a recipe, or show what it would run."),
     "weights": (
         "anvil.collectors.commands.weights:weights",
@@ -31,7 +41,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "show": ("anvil.ledger.commands.show:show", "Show one event: header, signatures, sealed values."),
     "status": (
         "anvil.projections.commands.status:status",
-        "Show campaigns and attempts, and what is incomplete.",
+        "Show campaigns, what is incomplete, and what people concluded.",
     ),
     "verify": ("anvil.ledger.commands.verify:verify", "Check a ledger, or files exported from one."),
     "checkpoint": ("anvil.ledger.commands.checkpoint:checkpoint", "Sign and print the state of the log."),

@@ -26,6 +26,7 @@ ORDER = [
     "check.completed",
     "check.completed",
     "log.retained",
+    "log.excerpted",
     "log.retained",
     "launch.stopped",
     "host.observed",

@@ -22,9 +22,11 @@ from anvil.ledger.events import (
     GapNoted,
     HealthObserved,
     HostObserved,
+    LaunchFailed,
     LaunchStarted,
     LaunchStopped,
     LoadMeasured,
+    LogExcerpted,
     LogRetained,
     RecipeDeclared,
     RestorationChecked,
@@ -36,6 +38,7 @@ from anvil.ledger.events import (
 )
 from anvil.ledger.events.checks import GeneratedPrompt, Parameter, RequestOutcome, SuiteItem
 from anvil.ledger.events.engines import IdentityClaim, ReportedFigure
+from anvil.ledger.events.launches import ExcerptedPattern
 from anvil.ledger.events.recipes import DeclaredAttempt, DeclaredCandidate, Setting
 from anvil.ledger.events.surroundings import Absence, Gpu, NamedDigest, TensorType, WeightFinding
 from anvil.ledger.header import ArtifactEntry, Subject
@@ -45,6 +48,7 @@ if TYPE_CHECKING:
     from support.story import Story, Told
 
 RUN_STREAM, DECISION_STREAM = "20261130T072613Z-0000000000000003", "20261130T072614Z-0000000000000004"
+LATER_STREAM = "20261130T072615Z-0000000000000010"
 CAMPAIGN = Subject(campaign="qwen38-27b")
 ATTEMPT = Subject(campaign="qwen38-27b", candidate="official_fp8", attempt="a1")
 IMAGE = "docker.io/vllm/vllm-openai@sha256:" + "c2" * 32
@@ -56,6 +60,7 @@ def tell_runs(teller: Story, collector: PrivateKey, operator: PrivateKey) -> Non
     """Tell the run, signed by `collector`, and what a person made of it, signed by `operator`."""
     results = _tell_run(teller, collector)
     _tell_conclusions(teller, operator, tuple(told.leaf for told in results))
+    _tell_later(teller, collector)
 
 
 def openings_of(event: AnyEvent) -> dict[str, Opening]:
@@ -128,6 +133,24 @@ def _tell_run(teller: Story, collector: PrivateKey) -> list[Told]:
     tell(_gate("failed", ("fingerprint",), before=recorded.leaf), CAMPAIGN, state="application/json")
     tell(StreamClosed(outcome="completed", reason=None), CAMPAIGN)
     return [told, suite, load]
+
+
+def _tell_later(teller: Story, collector: PrivateKey) -> None:
+    """A stream of its own: what is told above is in golden files, and nothing may be put between it."""
+    opened = StreamOpened(purpose="run", synthetic=True, software="0.1.0.dev0")
+    found = LogExcerpted(
+        patterns=(
+            ExcerptedPattern(name="out-of-memory", lines=1, quoted=1),
+            ExcerptedPattern(name="warning", lines=57, quoted=0),
+        ),
+        lines=[["71203", "out-of-memory", "torch.OutOfMemoryError: “CUDA out of memory” 😀"]],
+    )
+    failed = LaunchFailed(
+        launcher="docker", placement="left", failure="not_found", detail="the image is not on this host “é”"
+    )
+    closed = StreamClosed(outcome="aborted", reason="launch_failed")
+    for event in (opened, found, failed, closed):
+        teller.tell(LATER_STREAM, event, collector, subject=ATTEMPT, openings=openings_of(event))
 
 
 def _tell_conclusions(teller: Story, operator: PrivateKey, results: tuple[str, ...]) -> None:

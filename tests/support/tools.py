@@ -138,6 +138,7 @@ PROBES: dict[str, Callable[[], str]] = {
     "node": _node,
     "nvidia": _nvidia,
     "openssl": _openssl,
+    "podman": lambda: _on_path("podman"),
     "quickstart": _quickstart,
     "root": _root,
     "seeds": lambda: _folder(SEEDS, "ANVIL_TEST_SEEDS"),
