@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -10,7 +14,7 @@ from support.running import Bench
 from support.snapshots import REVISION, TEMPLATE, Cache, good_cache
 
 from anvil.collectors.weights.documents import template_digest
-from anvil.ledger.events import EngineIdentified, WeightsInspected
+from anvil.ledger.events import EngineIdentified, LaunchStarted, StreamClosed, WeightsInspected
 
 
 def with_cache(bench: Bench, recipe: Path, revision: str = REVISION) -> Cache:
@@ -87,3 +91,24 @@ def test_somebody_elses_engine_has_weights_that_are_not_ours_to_name(bench: Benc
     with Server() as server:
         assert bench.run(recipe, "--base-url", server.base_url).code == 0
     assert bench.events(WeightsInspected) == []
+
+
+def test_an_interrupt_ends_the_look_and_launches_nothing(bench: Bench) -> None:
+    recipe = bench.recipe(checks=[])
+    cache = with_cache(bench, recipe)
+    with (cache.snapshot / "model-huge.safetensors").open("wb") as file:
+        file.truncate(900 << 30)  # sparse; minutes of reading
+    argv = [str(Path(sys.executable).with_name("anvil")), "run", str(recipe)]
+    with subprocess.Popen(argv, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True) as child:
+        assert child.stderr is not None
+        for line in child.stderr:
+            if "looking through the weights" in line:
+                time.sleep(0.3)
+                child.send_signal(signal.SIGINT)
+                break
+        said = child.communicate(timeout=60)[1]
+    assert child.returncode == 1
+    assert "interrupted" in said
+    assert bench.events(LaunchStarted) == []
+    assert bench.events(StreamClosed)[-1].reason == "interrupted"
+    bench.require_whole()
