@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import threading
@@ -101,4 +102,4 @@ def cores() -> int:
 
 
 def _is_gone(error: OSError) -> bool:
-    return isinstance(error, FileNotFoundError) or error.errno == 116  # ESTALE
+    return isinstance(error, FileNotFoundError) or error.errno == errno.ESTALE

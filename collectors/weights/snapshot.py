@@ -1,6 +1,7 @@
 """A snapshot's folder: what lies in it, without following anything out of it and without opening anything odd.
 
-1. In a Hugging Face cache a snapshot is made of links into ``models--ORG--NAME/blobs``. A link is followed
+1. In a Hugging Face cache a snapshot is made of links into ``models--ORG--NAME/blobs`` (of a few old models
+   without ``ORG--``). A link is followed
    when it ends at a file inside of that folder; outside of a cache, inside of the snapshot. No other is.
 2. A path is first opened without the right to read (`O_PATH`), so that no pipe blocks and no device acts;
    what is read later is the very file that was looked at then, or it counts as changed.
@@ -29,7 +30,7 @@ MAX_FILES = 20_000
 MAX_DEPTH = 16
 DOWNLOADS = Path(".cache", "huggingface", "download")
 
-_REPOSITORY = re.compile(r"models--([A-Za-z0-9][A-Za-z0-9._-]*?)--([A-Za-z0-9][A-Za-z0-9._-]*)")
+_REPOSITORY = re.compile(r"models--(?:([A-Za-z0-9][A-Za-z0-9._-]*?)--)?([A-Za-z0-9][A-Za-z0-9._-]*)")
 _REVISION = re.compile("[0-9a-f]{40}")
 _SPECIAL = {stat.S_IFIFO: "fifo", stat.S_IFSOCK: "socket", stat.S_IFBLK: "device", stat.S_IFCHR: "device"}
 _LOOK = os.O_PATH | os.O_CLOEXEC
@@ -110,7 +111,7 @@ def look_at(place: Path) -> Snapshot:
     if repository is not None and root.parent.name == "snapshots" and root.parent.parent == repository:
         named = _REPOSITORY.fullmatch(repository.name)
         snapshot.boundary = repository
-        snapshot.model = f"{named[1]}/{named[2]}" if named else None
+        snapshot.model = f"{named[1]}/{named[2]}" if named and named[1] else None
         snapshot.revision = root.name if _REVISION.fullmatch(root.name) else None
     _walk(snapshot)
     if not snapshot.entries and not snapshot.found:

@@ -9,7 +9,7 @@ import threading
 from pathlib import Path
 
 import pytest
-from support.snapshots import REVISION, TEMPLATE, Cache, good_cache, good_gguf, safetensors_file, tensor
+from support.snapshots import REVISION, TEMPLATE, Cache, good_cache, good_gguf, made, safetensors_file, tensor
 
 from anvil.collectors.recipes.parts import ExpectedWeights
 from anvil.collectors.weights.hashing import Hashing
@@ -65,6 +65,14 @@ def test_a_repository_in_a_cache_leads_to_its_snapshot(cache: Cache) -> None:
     (cache.refs / "main").unlink()
     with pytest.raises(CollectorError, match="holds 2 snapshots"):
         look(cache.repository)
+
+
+def test_an_old_model_without_an_organisation_is_in_a_cache_too(tmp_path: Path) -> None:
+    cache = Cache(tmp_path, model="gpt2")
+    cache.add("model.safetensors", made({"a": tensor()}), lfs=True)
+    seen = look(cache.snapshot)
+    assert seen.found == []
+    assert (seen.snapshot.model, seen.revision) == (None, REVISION)
 
 
 def test_a_copied_snapshot_states_no_model_and_links_into_itself_are_fine(tmp_path: Path) -> None:
