@@ -1,8 +1,8 @@
 """A snapshot's folder: what lies in it, without following anything out of it and without opening anything odd.
 
 1. In a Hugging Face cache a snapshot is made of links into ``models--ORG--NAME/blobs`` (of a few old models
-   without ``ORG--``). A link is followed
-   when it ends at a file inside of that folder; outside of a cache, inside of the snapshot. No other is.
+   without ``ORG--``). A link is followed when it ends at a file inside of that folder; outside of a cache,
+   inside of the snapshot. No other is.
 2. A path is first opened without the right to read (`O_PATH`), so that no pipe blocks and no device acts;
    what is read later is the very file that was looked at then, or it counts as changed.
 3. At most `MAX_FILES` files in folders at most `MAX_DEPTH` deep are looked at.
