@@ -29,6 +29,7 @@ MEASURES = (
     "startup",
     "functional",
     "weights",
+    "load_client",
 )
 QUICK, FULL = 20_000, 1_000_000
 

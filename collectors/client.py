@@ -293,10 +293,11 @@ class _State:
             self.headers[name] = f"{self.headers[name]}, {value}" if name in self.headers else value
         reason = response.extensions.get("reason_phrase", b"").decode("ascii", errors="ignore")
         said = f"HTTP {response.status} {reason}".strip()
-        if 300 <= response.status < 400:
-            self.fail("redirected", f"{said}, Location: {self.headers.get('location', 'not given')}")
-        elif not 200 <= response.status < 300:
-            self.fail("http_error", said)
+        failure = failures.of_status(response.status)
+        if failure == "redirected":
+            said += f", Location: {self.headers.get('location', 'not given')}"
+        if failure:
+            self.fail(failure, said)
 
     def take(self, piece: bytes, *, new_read: bool) -> None:
         self.pieces.append(piece)

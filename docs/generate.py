@@ -3,7 +3,8 @@
 1. ``docs/events.md`` comes from the event classes: their docstrings, the docstrings of their fields, the
    public types and the roles.
 2. ``docs/cli.md`` comes from the commands' own help, 80 columns wide, and from the exit codes.
-3. In ``docs/format.md``, ``docs/recipes.md``, ``docs/checks.md`` and ``docs/weights.md`` only what stands between
+3. In ``docs/format.md``, ``docs/recipes.md``, ``docs/checks.md``, ``docs/weights.md`` and ``docs/load.md`` only what
+   stands between
    ``<!-- begin generated: NAME -->`` and ``<!-- end generated: NAME -->`` is written; the rest is by hand.
 
 Nothing here reads a clock, a terminal or the environment: the same code gives the same bytes.
@@ -19,6 +20,7 @@ from typing import Literal, get_args, get_origin
 
 import click
 from generate_events import BY_HAND, anchor, events_page
+from generate_load import load_blocks
 from generate_recipes import check_blocks, recipe_blocks
 from pydantic import StringConstraints
 
@@ -269,8 +271,13 @@ def _event(entry: bytes) -> str:
 
 def pages() -> dict[Path, str]:
     """Return every generated page as it should be."""
-    filled = {"format.md": blocks(), "recipes.md": recipe_blocks(), "checks.md": check_blocks()}
-    filled["weights.md"] = {"findings": _findings()}
+    filled = {
+        "format.md": blocks(),
+        "recipes.md": recipe_blocks(),
+        "checks.md": check_blocks(),
+        "load.md": load_blocks(),
+        "weights.md": {"findings": _findings()},
+    }
     return {
         DOCS / "events.md": events_page(),
         DOCS / "cli.md": cli_page(),

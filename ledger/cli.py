@@ -54,6 +54,14 @@ COMMANDS: dict[str, tuple[str, str]] = {
     ),
     "backup": ("anvil.ledger.commands.backup:backup", "Write one consistent copy of the database."),
     "restore": ("anvil.ledger.commands.restore:restore", "Continue from a copy, as a new ledger."),
+    "recompute": (
+        "anvil.collectors.commands.recompute:recompute",
+        "Make the rows of a load event again, from the bytes that were kept.",
+    ),
+    "selftest": (
+        "anvil.collectors.commands.selftest:selftest",
+        "Measure how far this machine's load client can be off.",
+    ),
 }
 """Command name to where it is, and its line in `anvil --help`."""
 
