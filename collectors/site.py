@@ -18,6 +18,7 @@ from pydantic import Field, StringConstraints
 from anvil.collectors.endpoints import EndpointBlock, Url
 from anvil.collectors.recipes.argv import fill
 from anvil.collectors.recipes.blocks import Port
+from anvil.collectors.recipes.gates import GatePlace
 from anvil.collectors.recipes.parts import Part
 from anvil.collectors.recipes.recipe import Attempt
 from anvil.collectors.recipes.tomlfile import read_toml, validated
@@ -66,6 +67,8 @@ class Site(Part):
     """Folders on this host by the names that recipes mount: `huggingface`, `compile`."""
     endpoints: Mapping[Label, EndpointBlock] = Field(default_factory=dict)
     """Where attempts with launcher `attach` find what is running, by the attempt's key."""
+    restoration: Mapping[Label, GatePlace] = Field(default_factory=dict)
+    """Where the gates of recipes are looked at, by their names."""
     docker: DockerSite = DockerSite()
     """The container engine."""
     proxy: Url | None = None

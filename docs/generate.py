@@ -3,7 +3,8 @@
 1. ``docs/events.md`` comes from the event classes: their docstrings, the docstrings of their fields, the
    public types and the roles.
 2. ``docs/cli.md`` comes from the commands' own help, 80 columns wide, and from the exit codes.
-3. In ``docs/format.md``, ``docs/recipes.md``, ``docs/checks.md`` and ``docs/load.md`` only what stands between
+3. In ``docs/format.md``, ``docs/recipes.md``, ``docs/checks.md``, ``docs/weights.md`` and ``docs/load.md`` only what
+   stands between
    ``<!-- begin generated: NAME -->`` and ``<!-- end generated: NAME -->`` is written; the rest is by hand.
 4. ``docs/schemas/`` holds the JSON Schema of each document, from its model.
 
@@ -25,6 +26,7 @@ from generate_load import load_blocks
 from generate_recipes import check_blocks, recipe_blocks
 from pydantic import StringConstraints
 
+from anvil.collectors.weights.findings import KINDS
 from anvil.ledger import public, schema
 from anvil.ledger.canonical import decode as decode_canonical
 from anvil.ledger.checks.finding import MEANINGS, Finding
@@ -180,6 +182,11 @@ def _verdicts() -> str:
     return "\n".join(rows)
 
 
+def _findings() -> str:
+    rows = [f"| `{kind}` | {meaning} |" for kind, meaning in KINDS.items()]
+    return "\n".join(["| kind | meaning |", "|---|---|", *rows])
+
+
 def _languages() -> str:
     lines = []
     for name, value in vars(public).items():
@@ -284,6 +291,7 @@ def pages() -> dict[Path, str]:
         "recipes.md": recipe_blocks(),
         "checks.md": check_blocks(),
         "load.md": load_blocks(),
+        "weights.md": {"findings": _findings()},
     }
     return {
         DOCS / "events.md": events_page(),

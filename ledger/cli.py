@@ -33,6 +33,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "Take an event back: it stays in the log and supports nothing.",
     ),
     "recipe": ("anvil.collectors.commands.recipe:recipe", "Check a recipe, or show what it would run."),
+    "weights": (
+        "anvil.collectors.commands.weights:weights",
+        "Look through model files: digests, headers, and what should not be there.",
+    ),
     "log": ("anvil.ledger.commands.log:log", "List events."),
     "show": ("anvil.ledger.commands.show:show", "Show one event: header, signatures, sealed values."),
     "status": (

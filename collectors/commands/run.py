@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 
 from anvil.collectors.checks import complaints_of
+from anvil.collectors.commands.gates import look_at_gates
 from anvil.collectors.endpoints import plain_url
 from anvil.collectors.recipes import Recipe, load_recipe
 from anvil.collectors.recovery import Recovery
@@ -36,6 +37,7 @@ _file = click.Path(path_type=Path, dir_okay=False, exists=True)
 )
 @click.option("--base-url", metavar="URL", help="Test what answers there; launch and stop nothing.")
 @click.option("--recover", "only_recover", is_flag=True, help="Only collect what a crashed run left behind.")
+@click.option("--gates", "only_gates", is_flag=True, help="Only look whether all is as before the campaign.")
 @json_option
 def run(
     recipe: str | None,
@@ -45,6 +47,7 @@ def run(
     attempts: tuple[str, ...],
     base_url: str | None,
     only_recover: bool,
+    only_gates: bool,
     as_json: bool,
 ) -> None:
     """Run a recipe: launch, look, check, keep, stop.
@@ -57,11 +60,17 @@ def run(
     Examples:
       anvil run quickstart
       anvil run mine.toml --site anvil-site.toml --only tools-batch
+      anvil run mine.toml --gates
       anvil run --recover
     """
     if recipe is None and not only_recover:
         raise click.UsageError("Name a RECIPE, or give --recover.")
+    if only_gates and (recipe is None or only_recover):
+        raise click.UsageError("--gates looks at the gates of one RECIPE, and recovers nothing.")
     site = load_site(site_file)
+    if only_gates and recipe is not None:
+        look_at_gates(load_recipe(recipe, complaints_of), site, campaign, as_json=as_json)
+        return
     plan = (
         None
         if recipe is None or only_recover

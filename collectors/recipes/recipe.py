@@ -15,13 +15,13 @@ from pydantic import Field
 from anvil.collectors.endpoints import NO_BLOCK, EndpointBlock
 from anvil.collectors.interface import LogPattern
 from anvil.collectors.recipes.blocks import AttemptBlock, Container, EngineBlock, LauncherName
+from anvil.collectors.recipes.gates import RestorationGate
 from anvil.collectors.recipes.parts import (
     Candidate,
     Deadlines,
     Experiment,
     Hardware,
     Part,
-    RestorationGate,
     SelectedCheck,
     SelectedProtocol,
     SelectedSuite,

@@ -50,7 +50,7 @@ from anvil.collectors.running.planning import Planned
 from anvil.collectors.running.space import ADVICE, DiskFull, Space
 from anvil.ledger import events
 from anvil.ledger.drafts import Attachment
-from anvil.ledger.events import Event
+from anvil.ledger.events import Event, WeightsInspected
 from anvil.ledger.events.checks import CheckCompleted, FailureClass
 from anvil.ledger.events.launches import LaunchProblem
 
@@ -75,6 +75,8 @@ class AttemptRun:
     narrator: Narrator
     selected: Sequence[SelectedCheck]
     space: Space
+    weights: WeightsInspected | None = None
+    """What was seen of its weights on this host; null when nothing was."""
     _launches: int = 0
     _was_ready: bool = False
     _is_relaunch_due: bool = False
@@ -198,7 +200,13 @@ class AttemptRun:
             if health.is_ready:
                 self.narrator.begin(f"{attempt.key}: asking who it is")
                 asking = Identifying(
-                    attempt, endpoint, running, _short(deadlines), self.recorder, self._append
+                    attempt,
+                    endpoint,
+                    running,
+                    _short(deadlines),
+                    self.recorder,
+                    self._append,
+                    self.weights,
                 )
                 await asking.run(health.cap_field)
             elif exited and self._may_relaunch(running):

@@ -20,7 +20,7 @@ from anvil.collectors.launchers.interface import Running
 from anvil.collectors.recipes import Attempt
 from anvil.collectors.reports import READERS, read_report
 from anvil.ledger.drafts import Attachment
-from anvil.ledger.events import Event
+from anvil.ledger.events import Event, WeightsInspected
 
 Append = Callable[[Event, Sequence[Attachment]], None]
 
@@ -43,6 +43,8 @@ class Identifying:
     deadlines: Deadlines
     recorder: Recorder
     append: Append
+    weights: WeightsInspected | None = None
+    """What was seen of the model's files on this host; they are one more source."""
 
     async def run(self, cap_field: str | None) -> None:
         """Ask and record: first who it is, then what its reader takes out of what it says.
@@ -73,6 +75,8 @@ class Identifying:
             version=attempt.version,
             revision=attempt.revision,
             candidate_revision=attempt.model.revision,
+            model_revision=self.weights.revision if self.weights else None,
+            chat_template=self.weights.digest_of("chat-template") if self.weights else None,
         )
         served = self.endpoint.served_model
         if not self.endpoint.via_router:

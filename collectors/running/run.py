@@ -27,9 +27,12 @@ from anvil.collectors.recipes import Attempt, Recipe, SelectedCheck
 from anvil.collectors.recorder import LedgerRecorder
 from anvil.collectors.running.attempt import FREE_IT, AttemptRun
 from anvil.collectors.running.declaring import declare
+from anvil.collectors.running.host import HostStep
 from anvil.collectors.running.narration import Narrator
 from anvil.collectors.running.planning import Planned, plan_attempt
+from anvil.collectors.running.restoration import plan_of, restoration
 from anvil.collectors.running.space import DiskFull, Space, estimate_bytes
+from anvil.collectors.running.weights import WeightsStep
 from anvil.collectors.site import Site
 from anvil.ledger.drafts import Attachment
 from anvil.ledger.errors import CollectorError
@@ -89,6 +92,13 @@ async def carry_out(plan: RunPlan, running: Running) -> Done:
     groups = [[_lane(plan, running, attempt) for attempt in group] for group in _side_by_side(plan.attempts)]
     for lane in (lane for lanes in groups for lane in lanes):
         await _require_free(lane.planned, running.launchers)
+    gates = plan_of(plan.recipe, plan.site, plan.campaign, running.journals.parent, running.narrator)
+    async with restoration(gates, running.ledger):
+        return await _groups(plan, running, groups)
+
+
+async def _groups(plan: RunPlan, running: Running, groups: Sequence[Sequence[_Lane]]) -> Done:
+    """Run the groups one after another, the lanes of each at the same time."""
     not_launched: dict[str, LaunchFailed] = {}
     for lanes in groups:
         # Somebody may have taken it while earlier attempts ran.
@@ -125,7 +135,7 @@ class _Lane:
             raise
         except LaunchFailed:
             self.stream.close("launch_failed")
-            journal.finish()  # it holds the recipe alone, which is named
+            journal.finish()  # all that it holds is named
             raise
         except DiskFull:
             _end(self.stream, journal, "disk_full")
@@ -145,8 +155,13 @@ class _Lane:
         recorder.append(event, subject=campaign, attachments=(Attachment("recipe", RECIPE_TYPE, blob),))
         launcher = _launcher(self.planned, running.launchers)
         about = recorder.about(self.planned.subject)
-        attempt = AttemptRun(self.planned, launcher, about, running.narrator, selected, running.space)
-        await attempt.run(holder)
+        looking = WeightsStep(about, running.narrator, running.journals.parent, running.ledger.blobs.get)
+        async with HostStep(about, self.planned):
+            weights = await looking.run(self.planned)
+            attempt = AttemptRun(
+                self.planned, launcher, about, running.narrator, selected, running.space, weights
+            )
+            await attempt.run(holder)
 
 
 def _lane(plan: RunPlan, running: Running, attempt: Attempt) -> _Lane:

@@ -26,6 +26,7 @@ def test_an_engine_that_exits_at_start_leaves_its_log_and_its_exit(bench: Bench)
         [
             "stream.opened",
             "recipe.declared",
+            "host.observed",
             "launch.started",
             "health.observed",
             "check.completed",
@@ -34,6 +35,7 @@ def test_an_engine_that_exits_at_start_leaves_its_log_and_its_exit(bench: Bench)
             "log.excerpted",
             "engine.exited",
             "launch.stopped",
+            "host.observed",
             "stream.closed",
         ]
     ]

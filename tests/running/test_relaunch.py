@@ -41,6 +41,7 @@ def test_the_second_launch_goes_on_with_what_is_left(bench: Bench) -> None:
         [
             "stream.opened",
             "recipe.declared",
+            "host.observed",
             *one_launch,
             "check.completed",
             "log.retained",
@@ -54,6 +55,7 @@ def test_the_second_launch_goes_on_with_what_is_left(bench: Bench) -> None:
             "log.excerpted",
             "log.retained",
             "launch.stopped",
+            "host.observed",
             "stream.closed",
         ]
     ]

@@ -80,6 +80,11 @@ STATE = sign_checkpoint(Checkpoint(ORIGIN, 14, b"\x14" * 32), [LEDGER, ROOT]).de
 """A signed checkpoint, as `ledger.created` of a restored ledger carries it."""
 
 
+def _moment(seconds: int) -> str:
+    """The moment so many seconds after 07:26."""
+    return f"2026-11-30T07:{26 + seconds // 60:02d}:{seconds % 60:02d}.123456Z"
+
+
 @dataclass(frozen=True)
 class Told:
     """One event of the story as it lies in the log, with the openings that lie beside it."""
@@ -120,7 +125,7 @@ class Story:
             stream=stream,
             stream_seq=len(before),
             stream_prev=header_hash(before[-1].raw) if before else None,
-            at=f"2026-11-30T07:26:{16 + len(self.told):02d}.123456Z",
+            at=_moment(16 + len(self.told)),
             event=event.type,
             key=signers[0].public_key.key_id,
             facts=event.facts(),
