@@ -23,6 +23,7 @@ from anvil.ledger.events import (
     GapNoted,
     HealthObserved,
     HostObserved,
+    ImportRecorded,
     KeyAdded,
     KeyRevoked,
     KeyRotated,
@@ -35,6 +36,7 @@ from anvil.ledger.events import (
     RecipeDeclared,
     RestorationChecked,
     SealedRedacted,
+    StatementImported,
     StreamAbandoned,
     StreamClosed,
     StreamOpened,
@@ -106,6 +108,8 @@ class CampaignState:
     observations: frozenset[str] = frozenset()
     caveats: Mapping[str, str] = field(default_factory=dict)
     gaps: Mapping[str, str] = field(default_factory=dict)
+    imports: Mapping[str, str] = field(default_factory=dict)
+    """The formats of the files that were imported."""
 
 
 @dataclass(frozen=True)
@@ -157,6 +161,11 @@ def step(state: Campaigns, seen: Seen) -> Campaigns:  # noqa: C901  # one line a
         case GapNoted():
             text = {seen.entry_hash: event.text}
             return _campaign(state, seen, lambda c: replace(c, gaps={**c.gaps, **text}))
+        case ImportRecorded():
+            taken_in = {seen.entry_hash: event.format}
+            return _campaign(state, seen, lambda c: replace(c, imports={**c.imports, **taken_in}))
+        case StatementImported():
+            return _statement(state, seen, event)
         case (
             LedgerCreated()
             | KeyAdded()
@@ -234,6 +243,16 @@ def _check(state: Campaigns, seen: Seen, event: CheckCompleted) -> Campaigns:
     return _attempt(state, seen, lambda a: replace(a, checks={**a.checks, name: found}))
 
 
+def _statement(state: Campaigns, seen: Seen, event: StatementImported) -> Campaigns:
+    """Count what a file calls a caveat or a gap among those of the campaign."""
+    said = {seen.entry_hash: "; ".join(value.text for value in event.values if value.text is not None)}
+    if event.topic == "caveat":
+        return _campaign(state, seen, lambda c: replace(c, caveats={**c.caveats, **said}))
+    if event.topic == "gap":
+        return _campaign(state, seen, lambda c: replace(c, gaps={**c.gaps, **said}))
+    return state
+
+
 def _retract(state: Campaigns, target: str) -> Campaigns:
     """Take back a result or what somebody said."""
 
@@ -248,6 +267,7 @@ def _retract(state: Campaigns, target: str) -> Campaigns:
             observations=campaign.observations - {target},
             caveats={key: text for key, text in campaign.caveats.items() if key != target},
             gaps={key: text for key, text in campaign.gaps.items() if key != target},
+            imports={key: name for key, name in campaign.imports.items() if key != target},
         )
         for name, campaign in state.campaigns.items()
     }

@@ -7,7 +7,9 @@
    were kept needs an artifact, and complete evidence misses nothing.
 3. An artifact that is gone makes its event `artifact-missing`, whatever it was.
 4. A choice (a recipe's value, a decision, a caveat) is `declared`.
-5. A retracted event, and one by a key that was disowned by then, supports nothing: it is no source.
+5. A published document is a claim of somebody else about another run, and so is each statement of it:
+   `external-prior`, unless the raw evidence that the statement names by digest is attached.
+6. A retracted event, and one by a key that was disowned by then, supports nothing: it is no source.
 """
 
 from __future__ import annotations
@@ -30,6 +32,7 @@ from anvil.ledger.events import (
     GapNoted,
     HealthObserved,
     HostObserved,
+    ImportRecorded,
     KeyAdded,
     KeyRevoked,
     KeyRotated,
@@ -42,6 +45,7 @@ from anvil.ledger.events import (
     RecipeDeclared,
     RestorationChecked,
     SealedRedacted,
+    StatementImported,
     StreamAbandoned,
     StreamClosed,
     StreamOpened,
@@ -68,7 +72,7 @@ class Evidence:
     record: Record
 
     def source(self, kept: Kept) -> Source | None:
-        """Return an event as evidence, or None when it supports nothing (rule 5)."""
+        """Return an event as evidence, or None when it supports nothing (rule 6)."""
         if kept.entry_hash in self.record.retracted:
             return None
         disowned_from = self.record.disowned.get(kept.key)
@@ -107,6 +111,8 @@ def status_of(event: AnyEvent, *, has_artifact: bool) -> EvidenceStatus:
             return _seen(has_artifact or event.health != "reached")
         case EngineIdentified():
             return _seen(has_artifact or not any(c.source in _ASKED_THE_ENDPOINT for c in event.claims))
+        case ImportRecorded() | StatementImported():
+            return _imported(event, has_artifact=has_artifact)
         case EngineReported() | LoadMeasured() | WeightsInspected():
             return _seen(has_artifact)
         case (
@@ -142,6 +148,14 @@ def status_of(event: AnyEvent, *, has_artifact: bool) -> EvidenceStatus:
 
 def _seen(has_bytes: bool) -> EvidenceStatus:
     return "retained-complete" if has_bytes else "operator-observed-incomplete"
+
+
+def _imported(event: ImportRecorded | StatementImported, *, has_artifact: bool) -> EvidenceStatus:
+    if isinstance(event, StatementImported):
+        return "imported-artifact" if has_artifact else "external-prior"
+    if event.nature == "published-document":
+        return "external-prior"
+    return "imported-artifact" if has_artifact else "operator-observed-incomplete"
 
 
 def _said(event: ObservationNoted, *, has_artifact: bool) -> EvidenceStatus:

@@ -31,6 +31,7 @@ from anvil.ledger.events import (
     GapNoted,
     HealthObserved,
     HostObserved,
+    ImportRecorded,
     KeyAdded,
     KeyRevoked,
     KeyRotated,
@@ -43,6 +44,7 @@ from anvil.ledger.events import (
     RecipeDeclared,
     RestorationChecked,
     SealedRedacted,
+    StatementImported,
     StreamAbandoned,
     StreamClosed,
     StreamOpened,
@@ -227,6 +229,8 @@ class _Growing:
                 | GapNoted()
                 | WaiverGranted()
                 | DecisionRecorded()
+                | ImportRecorded()
+                | StatementImported()
             ):
                 self._campaign(seen).general.append(self._kept(seen))
             case LedgerCreated() | KeyAdded() | KeyRotated() | SealedRedacted() | ArtifactDisclosed():

@@ -15,6 +15,8 @@ from anvil.projections.artifacts import Artifacts
 from anvil.projections.document import Document
 from anvil.projections.environment import Rendered, render
 from anvil.projections.evidence import Evidence
+from anvil.projections.imported import candidates as imported_candidates
+from anvil.projections.imported import has_imports
 from anvil.projections.limits import EvidenceLimit
 from anvil.projections.record import Campaign, Record
 
@@ -88,7 +90,7 @@ def draft(
 
 
 def _campaign(record: Record, name: str | None) -> Campaign:
-    names = [campaign.name for campaign in record.campaigns.values() if campaign.recipes]
+    names = [one.name for one in record.campaigns.values() if one.recipes or has_imports(one)]
     wanted = name or (names[0] if len(names) == 1 else None)
     if wanted is None or wanted not in record.campaigns:
         what = f"there is no campaign {name!r}" if name else "which campaign is to be chosen"
@@ -104,7 +106,7 @@ def _candidate(record: Record, campaign: Campaign, key: str | None) -> str:
         for source in Evidence(record).sources(campaign.recipes)
         if isinstance(source.event, RecipeDeclared)
         for candidate in source.event.candidates
-    )
+    ) | dict.fromkeys(imported_candidates(Evidence(record), campaign))
     if key is None and len(keys) == 1:
         return next(iter(keys))
     if key is None or key not in keys:

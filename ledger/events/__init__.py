@@ -21,6 +21,7 @@ from anvil.ledger.events.corrections import (
     SealedRedacted,
 )
 from anvil.ledger.events.engines import EngineIdentified, EngineReported, HealthObserved
+from anvil.ledger.events.imports import ImportRecorded, StatementImported
 from anvil.ledger.events.judgements import CaveatNoted, DecisionRecorded, GapNoted, WaiverGranted
 from anvil.ledger.events.keys import (
     InitialKey,
@@ -70,6 +71,8 @@ AnyEvent = (
     | GapNoted
     | WaiverGranted
     | DecisionRecorded
+    | ImportRecorded
+    | StatementImported
 )
 
 CATALOGUE: Mapping[str, type[Event]] = {cls.event_type: cls for cls in get_args(AnyEvent)}
@@ -92,6 +95,7 @@ __all__ = [
     "GapNoted",
     "HealthObserved",
     "HostObserved",
+    "ImportRecorded",
     "InitialKey",
     "KeyAdded",
     "KeyRevoked",
@@ -107,6 +111,7 @@ __all__ = [
     "RestorationChecked",
     "Sealed",
     "SealedRedacted",
+    "StatementImported",
     "StreamAbandoned",
     "StreamClosed",
     "StreamOpened",

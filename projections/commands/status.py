@@ -59,6 +59,8 @@ def _print_campaign(campaign: CampaignState, state: Campaigns) -> None:
         answer(f"  candidate {key}: {candidate.model}{revision}")
     for attempt in campaign.attempts.values():
         _print_attempt(attempt, state)
+    for name in campaign.imports.values():
+        answer(f"  imported: {name}")
     if campaign.observations:
         answer(f"  observations: {len(campaign.observations)}")
     for text in campaign.caveats.values():
@@ -119,6 +121,7 @@ def _members(campaign: CampaignState, state: Campaigns) -> dict[str, Any]:
             }
             for attempt in campaign.attempts.values()
         },
+        "imports": list(campaign.imports.values()),
         "observations": len(campaign.observations),
         "caveats": list(campaign.caveats.values()),
         "gaps": list(campaign.gaps.values()),

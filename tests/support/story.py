@@ -35,6 +35,7 @@ from anvil.ledger.header import NO_SUBJECT, ArtifactEntry, Header, Subject, head
 from anvil.ledger.merkle import CompactRange, leaf_hash
 from anvil.ledger.public import Role
 from anvil.ledger.signing import PrivateKey
+from support.story_imports import tell_imports
 from support.story_runs import tell_runs
 
 ORIGIN = "ledger.test.invalid/story-00000000"
@@ -142,6 +143,7 @@ def story() -> list[Told]:
     _tell_keys(teller)
     _tell_observations(teller)
     tell_runs(teller, COLLECTOR, NEW_OPERATOR)
+    tell_imports(teller, NEW_OPERATOR)
     return teller.told
 
 

@@ -1,0 +1,72 @@
+"""The statements of one document as they are collected, and the patterns that several documents share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import get_args
+
+from anvil.collectors.importers.interface import ImportRefused, Said
+from anvil.collectors.importers.reading import Member, Part, stated
+from anvil.ledger.errors import MalformedEvent
+from anvil.ledger.events import StatementImported, build
+from anvil.ledger.events.imports import StatedValue, Topic
+from anvil.ledger.public import EvidenceStatus
+
+DATE = Member(pattern=r"[0-9]{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12][0-9]|3[01])", named="date")
+FRACTION = r"[0-9]{1,9}/[0-9]{1,9}"
+DIGEST = r"[0-9a-f]{64}"
+STATUS = f"(?:{'|'.join(get_args(EvidenceStatus))})"
+
+
+@dataclass
+class Sayings:
+    """What a document says, in order."""
+
+    source: str
+    """The digest of the file."""
+    said: list[Said] = field(default_factory=list)
+
+    def add(
+        self,
+        topic: Topic,
+        part: Part | str,
+        values: Sequence[StatedValue],
+        *,
+        name: str | None = None,
+        within: str | None = None,
+        candidate: str | None = None,
+        attempt: str | None = None,
+        claimed_status: str | None = None,
+    ) -> None:
+        """Add a statement. Nothing is added where there are no values.
+
+        Raises:
+            ImportRefused: it is not what a statement can hold.
+        """
+        place = part if isinstance(part, str) else part.place
+        fields = {
+            "source": self.source,
+            "position": place,
+            "topic": topic,
+            "name": name,
+            "within": within,
+            "claimed_status": claimed_status,
+            "values": tuple(values),
+        }
+        if not values:
+            return
+        try:
+            event = build(StatementImported, fields)
+        except MalformedEvent as error:
+            raise ImportRefused(f"{place}: {error}") from error
+        self.said.append(Said(event, candidate, attempt))
+
+    def each(self, topic: Topic, part: Part, name: str, member: Member, **more: str) -> None:
+        """Add one statement for each item of a list of scalars.
+
+        Raises:
+            ImportRefused: an item is not what it must be.
+        """
+        for place, item in part.items(name):
+            self.add(topic, place, [stated(member.named or topic, item, member, place)], **more)

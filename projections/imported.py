@@ -1,0 +1,161 @@
+"""What imported files say, as figures: the same names and shapes as those of what was recorded here.
+
+1. Of one campaign and format the newest import counts that was not retracted. Its statements are those
+   that stand in its stream and name its file.
+2. A figure of a statement rests on the statement and on the file that was kept. A statement with the raw
+   evidence that it names attached rests on that instead.
+3. A number is printed with the characters of the file; one with a decimal point is not computed with.
+4. What a file says of its own evidence is a value like any other: quoted. How strong it is, is the
+   status of the figure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from anvil.ledger.events import ImportRecorded, StatementImported
+from anvil.ledger.events.imports import Topic
+from anvil.ledger.header import Subject
+from anvil.projections.evidence import Evidence
+from anvil.projections.figures import Figure, Group, Listing, Printed, Source, Value, derive
+from anvil.projections.record import Campaign, Kept
+
+
+@dataclass(frozen=True)
+class Statement:
+    """One statement of a file. `file` is the digest of the file, as a figure."""
+
+    source: Source
+    event: StatementImported
+    subject: Subject
+    file: Figure
+
+    def figure(self, name: str) -> Figure | None:
+        """Return a value by its name, or None when the statement has none of that name."""
+        for at, value in enumerate(self.event.values):
+            if value.name == name:
+                return self._value(at)
+        return None
+
+    def listing(self, name: str) -> Listing | None:
+        """Return a value that is a list of texts, or None when the statement has none of that name."""
+        for at, value in enumerate(self.event.values):
+            if value.name == name and value.texts is not None:
+                members = [self._stated("values", at, "texts", number) for number in range(len(value.texts))]
+                return Listing(self.file, tuple((self.file, member) for member in members))
+        return None
+
+    def named(self, *without: str) -> Listing:
+        """Return every value but those `without`, as groups of `name` and `value`, in the file's order."""
+        groups = [
+            Group({"name": self._stated("values", at, "name"), "value": self._value(at)})
+            for at, value in enumerate(self.event.values)
+            if value.name not in without
+        ]
+        return Listing(self.file, tuple((self.file, group) for group in groups))
+
+    def own(self, field: str) -> Figure:
+        """Return one of the statement's own fields: its `name`, or its `claimed_status`."""
+        return self._stated(field)
+
+    def key(self, of: str) -> Figure:
+        """Return the `candidate` or `attempt` that the statement is about."""
+        rule = f"the {of} that {self.event.type} is about"
+        return self._resting(self.source.marked(rule, getattr(self.subject, of)))
+
+    def _value(self, at: int) -> Figure:
+        value = self.event.values[at]
+        if value.number is not None:
+            return derive("a number as the file spells it", _number, self._stated("values", at, "number"))
+        if value.text is None and value.truth is None:
+            return derive("the imported file says null", _first, self._stated("values", at, "text"))
+        return self._stated("values", at, "text" if value.text is not None else "truth")
+
+    def _stated(self, *path: str | int) -> Figure:
+        return self._resting(self.source.stated(*path))
+
+    def _resting(self, figure: Figure) -> Figure:
+        if self.source.artifacts:
+            return figure
+        return derive("as an imported file states it", _first, figure, self.file)
+
+
+def _first(value: Value, *_file: Value) -> Value:
+    return value
+
+
+def _number(text: str) -> Value:
+    """Return an integer as one, and whatever has a point or a signed zero as it is spelled."""
+    return Printed(text) if "." in text or text == "-0" else int(text)
+
+
+@dataclass(frozen=True)
+class Imported:
+    """One import: the file, and what it says, in its order."""
+
+    file: Figure
+    statements: tuple[Statement, ...]
+
+    def about(self, topic: Topic, **wanted: str | None) -> Iterator[Statement]:
+        """Yield the statements about `topic`; `name`, `within`, `candidate` and `attempt` choose among them."""
+        for statement in self.statements:
+            has = {
+                "name": statement.event.name,
+                "within": statement.event.within,
+                "candidate": statement.subject.candidate,
+                "attempt": statement.subject.attempt,
+            }
+            if statement.event.topic == topic and all(has[key] == value for key, value in wanted.items()):
+                yield statement
+
+    def first(self, topic: Topic, **wanted: str | None) -> Statement | None:
+        """Return the first of them, or None when there is none."""
+        return next(self.about(topic, **wanted), None)
+
+    def figure(self, topic: Topic, name: str, **wanted: str | None) -> Figure:
+        """Return a value of the first of them that has it; null, on the evidence of the file, when none has."""
+        found = (statement.figure(name) for statement in self.about(topic, **wanted))
+        return next((figure for figure in found if figure is not None), self.nothing(name))
+
+    def nothing(self, what: str) -> Figure:
+        """Return null: the file says nothing of it."""
+        return derive(
+            f"the imported file says nothing of {what.replace('_', ' ')}", lambda _: None, self.file
+        )
+
+
+def imported(evidence: Evidence, campaign: Campaign, form: str) -> Imported | None:
+    """Return what the newest import of a format says (rule 1), or None when there is none."""
+    for kept in reversed(campaign.general):
+        source = evidence.source(kept)
+        if source is not None and isinstance(source.event, ImportRecorded) and source.event.format == form:
+            file = source.stated("digest")
+            return Imported(file, tuple(_statements(evidence, campaign, kept, file)))
+    return None
+
+
+def _statements(evidence: Evidence, campaign: Campaign, of: Kept, file: Figure) -> Iterator[Statement]:
+    for kept in campaign.general:
+        event = kept.event
+        if isinstance(event, StatementImported) and (kept.stream, event.source) == (of.stream, file.value):
+            source = evidence.source(kept)
+            if source is not None:
+                yield Statement(source, event, kept.subject, file)
+
+
+def has_imports(campaign: Campaign) -> bool:
+    """Say whether a file was imported into a campaign."""
+    return any(isinstance(kept.event, ImportRecorded) for kept in campaign.general)
+
+
+def candidates(evidence: Evidence, campaign: Campaign) -> list[str]:
+    """Return the candidates that imported files name, each once, in order."""
+    named = (
+        kept.subject.candidate
+        for kept in campaign.general
+        if isinstance(kept.event, StatementImported)
+        and kept.event.topic == "candidate"
+        and evidence.source(kept) is not None
+    )
+    return list(dict.fromkeys(name for name in named if name is not None))
