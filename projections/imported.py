@@ -11,14 +11,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from anvil.ledger.errors import PublicationRefused
 from anvil.ledger.events import ImportRecorded, StatementImported
 from anvil.ledger.events.imports import Topic
 from anvil.ledger.header import Subject
 from anvil.projections.evidence import Evidence
 from anvil.projections.figures import Figure, Group, Listing, Printed, Source, Value, derive
+from anvil.projections.limits import EvidenceLimit
 from anvil.projections.record import Campaign, Kept
 
 
@@ -38,22 +40,16 @@ class Statement:
                 return self._value(at)
         return None
 
-    def listing(self, name: str) -> Listing | None:
-        """Return a value that is a list of texts, or None when the statement has none of that name."""
+    def texts(self, name: str) -> Iterator[Figure]:
+        """Yield the members of a value that is a list of texts."""
         for at, value in enumerate(self.event.values):
             if value.name == name and value.texts is not None:
-                members = [self._stated("values", at, "texts", number) for number in range(len(value.texts))]
-                return Listing(self.file, tuple((self.file, member) for member in members))
-        return None
+                yield from (self._stated("values", at, "texts", number) for number in range(len(value.texts)))
 
-    def named(self, *without: str) -> Listing:
-        """Return every value but those `without`, as groups of `name` and `value`, in the file's order."""
-        groups = [
-            Group({"name": self._stated("values", at, "name"), "value": self._value(at)})
-            for at, value in enumerate(self.event.values)
-            if value.name not in without
-        ]
-        return Listing(self.file, tuple((self.file, group) for group in groups))
+    def named(self) -> Iterator[Group]:
+        """Yield every value as a group of `name` and `value`, in the file's order."""
+        for at in range(len(self.event.values)):
+            yield Group({"name": self._stated("values", at, "name"), "value": self._value(at)})
 
     def own(self, field: str) -> Figure:
         """Return one of the statement's own fields: its `name`, or its `claimed_status`."""
@@ -97,7 +93,7 @@ class Imported:
     file: Figure
     statements: tuple[Statement, ...]
 
-    def about(self, topic: Topic, **wanted: str | None) -> Iterator[Statement]:
+    def about(self, topic: Topic, /, **wanted: str | None) -> Iterator[Statement]:
         """Yield the statements about `topic`; `name`, `within`, `candidate` and `attempt` choose among them."""
         for statement in self.statements:
             has = {
@@ -109,14 +105,33 @@ class Imported:
             if statement.event.topic == topic and all(has[key] == value for key, value in wanted.items()):
                 yield statement
 
-    def first(self, topic: Topic, **wanted: str | None) -> Statement | None:
+    def first(self, topic: Topic, /, **wanted: str | None) -> Statement | None:
         """Return the first of them, or None when there is none."""
         return next(self.about(topic, **wanted), None)
 
-    def figure(self, topic: Topic, name: str, **wanted: str | None) -> Figure:
+    def figure(self, topic: Topic, value: str, /, **wanted: str | None) -> Figure:
         """Return a value of the first of them that has it; null, on the evidence of the file, when none has."""
-        found = (statement.figure(name) for statement in self.about(topic, **wanted))
-        return next((figure for figure in found if figure is not None), self.nothing(name))
+        found = (statement.figure(value) for statement in self.about(topic, **wanted))
+        return next((figure for figure in found if figure is not None), self.nothing(value))
+
+    def group(
+        self, topic: Topic, /, *names: str, **wanted: str | None
+    ) -> dict[str, Figure | Group | Listing]:
+        """Return values by their names, each as `figure` gives it."""
+        return {name: self.figure(topic, name, **wanted) for name in names}
+
+    def listing(self, members: Iterable[Figure | Group]) -> Listing:
+        """Return members in a list; that there are no others rests on the file."""
+        return Listing(self.file, tuple((self.file, member) for member in members))
+
+    def keys(self, topic: Topic, of: str, /, **wanted: str | None) -> list[tuple[str, Figure]]:
+        """Return the candidates, attempts or names that statements about `topic` have, each once, with its figure."""
+        found: dict[str, Figure] = {}
+        for statement in self.about(topic, **wanted):
+            text = statement.event.name if of == "name" else getattr(statement.subject, of)
+            if text is not None and text not in found:
+                found[text] = statement.own("name") if of == "name" else statement.key(of)
+        return list(found.items())
 
     def nothing(self, what: str) -> Figure:
         """Return null: the file says nothing of it."""
@@ -142,6 +157,37 @@ def _statements(evidence: Evidence, campaign: Campaign, of: Kept, file: Figure) 
             source = evidence.source(kept)
             if source is not None:
                 yield Statement(source, event, kept.subject, file)
+
+
+def required(evidence: Evidence, campaign: Campaign, form: str) -> Imported:
+    """Return what `imported` gives.
+
+    Raises:
+        PublicationRefused: nothing of that format was imported into the campaign.
+    """
+    source = imported(evidence, campaign, form)
+    if source is None:
+        raise PublicationRefused(
+            f"campaign {campaign.name!r} has no {form}, and this document is not made of recorded runs yet",
+            advice="`anvil import FILE --campaign NAME` takes one in.",
+        )
+    return source
+
+
+def limit_of(source: Imported) -> EvidenceLimit:
+    """Return the evidence limit of a document that is an imported one again."""
+    date = source.figure("document", "date").value
+    kept = [one for one in source.statements if one.source.status == "imported-artifact"]
+    notes = [
+        (
+            f"All of this is taken from a document that somebody published ({date}): claims of somebody else "
+            "about another run, which nothing kept here supports."
+        )
+    ]
+    if kept:
+        named = ", ".join(sorted(one.event.name or one.event.topic for one in kept))
+        notes.append(f"The files are kept of which it states the digest as: {named}.")
+    return EvidenceLimit((), (), tuple(notes))
 
 
 def has_imports(campaign: Campaign) -> bool:

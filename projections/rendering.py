@@ -18,7 +18,7 @@ from anvil.projections.evidence import Evidence
 from anvil.projections.imported import candidates as imported_candidates
 from anvil.projections.imported import has_imports
 from anvil.projections.limits import EvidenceLimit
-from anvil.projections.record import Campaign, Record
+from anvil.projections.record import UNNAMED, Campaign, Record
 
 MAX_DOCUMENT = 8 << 20
 """Bytes in a document at most."""
@@ -79,7 +79,7 @@ def draft(
             or bytes that the document rests on are gone and no event says so.
     """
     chosen = _campaign(record, campaign)
-    model = _candidate(record, chosen, candidate)
+    model = _candidate(record, chosen, candidate) if document.is_of_one_candidate else _all(candidate)
     layout = template or own_template(document)
     prepared = document.prepare(Evidence(record), chosen, model)
     rendered = render(layout.name, layout.source, prepared.root)
@@ -116,6 +116,15 @@ def _candidate(record: Record, campaign: Campaign, key: str | None) -> str:
             advice=f"--candidate takes one of: {', '.join(keys) or 'none is declared'}.",
         )
     return key
+
+
+def _all(candidate: str | None) -> str:
+    """Return what stands for all candidates."""
+    if candidate is not None:
+        raise PublicationRefused(
+            "the document is about all candidates of a campaign", advice="Leave out --candidate."
+        )
+    return UNNAMED
 
 
 def _require_shape(document: Document, rendered: Rendered) -> None:

@@ -198,9 +198,13 @@ class Part:
         made = (self.value(name, member) for name, member in table.items())
         return [value for value in made if value is not None]
 
+    def left(self) -> list[str]:
+        """Return the names of the members that were not read yet, in the file's order."""
+        return [name for name in self.members if name not in self._read]
+
     def rest(self, member: Member) -> list[StatedValue]:
         """Return every member that was not read yet, in the file's order; `member` says what each may be."""
-        made = (self.value(name, member) for name in self.members if name not in self._read)
+        made = (self.value(name, member) for name in self.left())
         return [value for value in made if value is not None]
 
     def part(self, name: str) -> Part:
@@ -216,7 +220,7 @@ class Part:
 
     def parts(self) -> list[tuple[str, Part]]:
         """Return every member that was not read yet as an object, by names that are labels."""
-        return [(label(name, self.place), self.part(name)) for name in self.members if name not in self._read]
+        return [(label(name, self.place), self.part(name)) for name in self.left()]
 
     def items(self, name: str) -> list[tuple[str, Any]]:
         """Return the items of a member that is a list, each with its place.
@@ -237,7 +241,7 @@ class Part:
         Raises:
             ImportRefused: a member is not known.
         """
-        left = [name for name in self.members if name not in self._read and name != "schema"]
+        left = [name for name in self.left() if name != "schema"]
         if left:
             names = ", ".join(sorted({*self._read, *known}))
             raise ImportRefused(

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from anvil.collectors.importers.document import candidate_failure
+from anvil.collectors.importers.document import candidate_failure, qualification_summary, qwen38_27b_summary
 from anvil.collectors.importers.document.sayings import Sayings
 from anvil.collectors.importers.interface import ImportRefused, Taken
 from anvil.collectors.importers.reading import Part, found, parse
@@ -25,6 +25,8 @@ class _Shape:
 
 _SHAPES: Mapping[str, _Shape] = {
     candidate_failure.SCHEMA: _Shape(candidate_failure.take_apart, candidate_failure.NOT_SAID),
+    qualification_summary.SCHEMA: _Shape(qualification_summary.take_apart, qualification_summary.NOT_SAID),
+    qwen38_27b_summary.SCHEMA: _Shape(qwen38_27b_summary.take_apart, qwen38_27b_summary.NOT_SAID),
 }
 
 
@@ -44,7 +46,8 @@ class DocumentImporter:
             value = parse(content)
         except ImportRefused:
             return False
-        return isinstance(value, dict) and value.get("schema") in _SHAPES
+        schema = value.get("schema") if isinstance(value, dict) else None
+        return type(schema) is str and schema in _SHAPES
 
     def take_apart(self, content: bytes, digest: str) -> Taken:
         """Return what a document states.

@@ -62,11 +62,11 @@ class Sayings:
             raise ImportRefused(f"{place}: {error}") from error
         self.said.append(Said(event, candidate, attempt))
 
-    def each(self, topic: Topic, part: Part, name: str, member: Member, **more: str) -> None:
+    def each(self, topic: Topic, part: Part, of: str, member: Member, /, **more: str) -> None:
         """Add one statement for each item of a list of scalars.
 
         Raises:
             ImportRefused: an item is not what it must be.
         """
-        for place, item in part.items(name):
+        for place, item in part.items(of):
             self.add(topic, place, [stated(member.named or topic, item, member, place)], **more)

@@ -69,9 +69,9 @@ class Earlier:
         """Return what a reader must know of it first."""
         count = len(self.attempts)
         which = "Attempt 1 is" if count == 1 else f"Attempts 1 to {count} are"
+        taken = f"{which} taken from a document that somebody published ({self.date.value})"
         return (
-            f"{which} taken from a document that somebody published ({self.date.value}). What it says of its own "
-            "evidence is quoted, and is not what anvil says of it.",
+            f"{taken}: what it says of its own evidence is quoted, and is no finding of anvil.",
             f"That document says of its evidence: “{self.limit.value}”",
         )
 
