@@ -12,7 +12,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from anvil.ledger.errors import PublicationRefused
 from anvil.ledger.events import ImportRecorded, StatementImported
@@ -121,8 +121,9 @@ class Imported:
         return {name: self.figure(topic, name, **wanted) for name in names}
 
     def listing(self, members: Iterable[Figure | Group]) -> Listing:
-        """Return members in a list; that there are no others rests on the file."""
-        return Listing(self.file, tuple((self.file, member) for member in members))
+        """Return members in a list. That it is all of them rests on the file; each stands on its own evidence."""
+        listed = replace(self.file, rule="the imported file lists it", status="declared")
+        return Listing(self.file, tuple((listed, member) for member in members))
 
     def keys(self, topic: Topic, of: str, /, **wanted: str | None) -> list[tuple[str, Figure]]:
         """Return the candidates, attempts or names that statements about `topic` have, each once, with its figure."""

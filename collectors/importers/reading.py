@@ -59,11 +59,13 @@ _WORDS = {TEXT: "text", NUMBER: "a number", TRUTH: "true or false", NULL: "null"
 
 @dataclass(frozen=True)
 class Member:
-    """A member of an object: its kinds, our name for it, and what text must look like."""
+    """A member of an object: its kinds, our name for it, and what a text or number must look like."""
 
     kind: Kind = TEXT
     named: str | None = None
     pattern: str | None = None
+    words: str = ""
+    """What the pattern asks for, in words."""
     is_optional: bool = False
 
 
@@ -207,6 +209,17 @@ class Part:
         made = (self.value(name, member) for name in self.left())
         return [value for value in made if value is not None]
 
+    def some(self, member: Member) -> list[StatedValue]:
+        """Return the same as `rest`.
+
+        Raises:
+            ImportRefused: there is none, and nothing would be left of the object.
+        """
+        values = self.rest(member)
+        if not values:
+            raise ImportRefused(f"{self.place}: expected at least one member, found an empty object")
+        return values
+
     def part(self, name: str) -> Part:
         """Return a member that is an object.
 
@@ -259,8 +272,8 @@ def stated(name: str, raw: Any, member: Member, place: str) -> StatedValue:
     if kind is None or kind not in member.kind:
         wanted = " or ".join(_WORDS[one] for one in member.kind)
         raise ImportRefused(f"{place}: expected {wanted}, found {found(raw)}")
-    if kind is TEXT and member.pattern is not None and not re.fullmatch(member.pattern, raw):
-        raise ImportRefused(f"{place}: expected text like {member.pattern}, found {shown(raw)}")
+    if isinstance(raw, str) and member.pattern is not None and not re.fullmatch(member.pattern, raw):
+        raise ImportRefused(f"{place}: expected {member.words}, found {found(raw)}")
     try:
         return StatedValue(
             name=name,

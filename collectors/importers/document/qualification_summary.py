@@ -7,8 +7,9 @@ the names in the tables below; where ours differs from the document's, the table
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
-from anvil.collectors.importers.document.sayings import DATE, DIGEST, FRACTION, Sayings
+from anvil.collectors.importers.document.sayings import COUNT, DATE, DIGEST, FRACTION, MEASURE, Sayings
 from anvil.collectors.importers.reading import NUMBER, SCALAR, TEXT, TEXTS, TRUTH, Member, Part, label
 from anvil.ledger.events.imports import IdentityField, Topic
 
@@ -17,14 +18,13 @@ NOT_SAID: tuple[IdentityField, ...] = ("engine",)
 CELL = "capacity_"
 """What the names of load cells begin with."""
 
-_COUNT = Member(NUMBER)
-_RESULT = Member(pattern=FRACTION, named="result")
+_RESULT = replace(FRACTION, named="result")
 _DOCUMENT = {"observed_date": DATE, "source_base_revision": Member(named="source_revision")}
 _HARDWARE = {
     "host_label": Member(),
     "gpu": Member(named="product"),
-    "gpu_count": Member(NUMBER, "gpus"),
-    "vram_gib_per_gpu": Member(NUMBER, "memory_gib"),
+    "gpu_count": replace(COUNT, named="gpus"),
+    "vram_gib_per_gpu": replace(MEASURE, named="memory_gib"),
     "topology": Member(),
 }
 _RUNTIME = {
@@ -36,41 +36,41 @@ _RUNTIME = {
 _CANDIDATE = {
     "model": Member(),
     "revision": Member(),
-    "cached_snapshot_bytes": Member(NUMBER, "snapshot_bytes"),
-    "startup_weight_memory_gib": Member(NUMBER, "weight_memory_gib"),
-    "startup_kv_capacity_tokens": Member(NUMBER, "kv_capacity_tokens"),
+    "cached_snapshot_bytes": replace(COUNT, named="snapshot_bytes"),
+    "startup_weight_memory_gib": replace(MEASURE, named="weight_memory_gib"),
+    "startup_kv_capacity_tokens": replace(COUNT, named="kv_capacity_tokens"),
 }
 _WEIGHTS = {
     "files": Member(),
     "tracked_executable_code": Member(TRUTH),
     "auto_map_or_remote_code_hook": Member(TRUTH),
     "pickle_or_pytorch_binary": Member(TRUTH),
-    "safetensors_files_verified": _COUNT,
-    "safetensors_tensors_verified": _COUNT,
+    "safetensors_files_verified": COUNT,
+    "safetensors_tensors_verified": COUNT,
     "headers_ranges_and_file_lengths_valid": Member(TRUTH),
     "local_sha256_matches_hugging_face_lfs": Member(TRUTH),
 }
-_FUNCTIONAL = {"placements_passed": _COUNT, "reasoning_chars_with_thinking_disabled": _COUNT}
+_FUNCTIONAL = {"placements_passed": COUNT, "reasoning_chars_with_thinking_disabled": COUNT}
 _MEASURED = {
-    "runs": _COUNT,
-    "ttft_p50_ms": _COUNT,
-    "e2e_p50_ms": _COUNT,
-    "effective_prefill_tok_s_p50": _COUNT,
-    "decode_tok_s_p50": _COUNT,
-    "aggregate_output_tok_s": _COUNT,
+    "runs": COUNT,
+    "ttft_p50_ms": MEASURE,
+    "e2e_p50_ms": MEASURE,
+    "effective_prefill_tok_s_p50": MEASURE,
+    "decode_tok_s_p50": MEASURE,
+    "aggregate_output_tok_s": MEASURE,
 }
 _DELTAS = {
-    "ttft": _COUNT,
-    "e2e": _COUNT,
-    "effective_prefill": _COUNT,
-    "decode": _COUNT,
-    "aggregate_output_throughput": _COUNT,
+    "ttft": Member(NUMBER),
+    "e2e": Member(NUMBER),
+    "effective_prefill": Member(NUMBER),
+    "decode": Member(NUMBER),
+    "aggregate_output_throughput": Member(NUMBER),
 }
 _NEAR_LIMIT = {
     "status": Member(),
-    "ttft_s": _COUNT,
-    "effective_prefill_tok_s": _COUNT,
-    "decode_tok_s": _COUNT,
+    "ttft_s": MEASURE,
+    "effective_prefill_tok_s": MEASURE,
+    "decode_tok_s": MEASURE,
 }
 
 
@@ -96,7 +96,7 @@ def take_apart(part: Part, sayings: Sayings) -> None:
         sayings.each("check", functional, "checks", Member(named="check"), candidate=key)
         functional.done()
     for key, quality in part.part("bounded_quality").parts():
-        failures = quality.values({"failures": _COUNT})
+        failures = quality.values({"failures": COUNT})
         for suite in quality.left():
             result = quality.values({suite: _RESULT})
             sayings.add(
@@ -107,7 +107,7 @@ def take_apart(part: Part, sayings: Sayings) -> None:
         _cell(label(name, part.place), part.part(name), sayings)
     limit = part.part("near_limit_context")
     name = "near_limit_context"
-    sayings.add("measurement", limit, limit.values({"actual_prompt_tokens": _COUNT}), name=name)
+    sayings.add("measurement", limit, limit.values({"actual_prompt_tokens": COUNT}), name=name)
     for key, measured in limit.parts():
         _table("measurement", measured, _NEAR_LIMIT, sayings, name=name, candidate=key)
     sayings.each("caveat", part, "retained_failures_and_caveats", Member(named="text"))
@@ -126,7 +126,7 @@ def _table(topic: Topic, part: Part, table: Mapping[str, Member], sayings: Sayin
 
 def _weights(part: Part, sayings: Sayings) -> None:
     sayings.add("weights", part, part.values(_WEIGHTS))
-    sayings.each("digest", part, "shard_sha256", Member(named="sha256", pattern=DIGEST), name="shard")
+    sayings.each("digest", part, "shard_sha256", replace(DIGEST, named="sha256"), name="shard")
     part.done()
 
 

@@ -6,26 +6,28 @@ has the names in the tables below; where ours differs from the document's, the t
 
 from __future__ import annotations
 
-from anvil.collectors.importers.document.sayings import DATE, DIGEST, FRACTION, Sayings
-from anvil.collectors.importers.reading import NUMBER, SCALAR, TEXTS, Member, Part, label
+from dataclasses import replace
+
+from anvil.collectors.importers.document.sayings import COUNT, DATE, DIGEST, FRACTION, MEASURE, Sayings
+from anvil.collectors.importers.interface import ImportRefused
+from anvil.collectors.importers.reading import SCALAR, TEXTS, Member, Part, label
 from anvil.ledger.events.imports import IdentityField
 
 SCHEMA = "anvil-serving.qwen38-27b-qualification-summary/v1"
 NOT_SAID: tuple[IdentityField, ...] = ("engine", "recipe")
 
-_COUNT = Member(NUMBER)
 _HARDWARE = {
     "product": Member(),
-    "cards": Member(NUMBER, "gpus"),
-    "vram_gb_each": Member(NUMBER, "memory_gb"),
+    "cards": replace(COUNT, named="gpus"),
+    "vram_gb_each": replace(MEASURE, named="memory_gb"),
     "topology": Member(),
 }
 _RUNTIME = {"image": Member(), "engine_revision": Member(), "cuda": Member(named="cuda_version")}
 _CHECKPOINT = {
     "repo": Member(named="model"),
     "revision": Member(),
-    "safetensors_files": _COUNT,
-    "safetensors_bytes": _COUNT,
+    "safetensors_files": COUNT,
+    "safetensors_bytes": COUNT,
 }
 _THINKING = {
     "thinking_disabled_control": Member(named="control"),
@@ -33,15 +35,15 @@ _THINKING = {
 }
 _CHECKS = {"functional_checks": Member(named="outcome", is_optional=True)}
 _QUALITY = {"repeated_quality": Member(named="outcome", is_optional=True)}
-_RUNG = {"actual_prompt_tokens": _COUNT, "ttft_s": _COUNT, "status": Member()}
+_RUNG = {"actual_prompt_tokens": COUNT, "ttft_s": MEASURE, "status": Member()}
 _MULTIMODAL = {
-    "corpus_sha256": Member(pattern=DIGEST),
-    "attempts": _COUNT,
-    "passed": _COUNT,
+    "corpus_sha256": DIGEST,
+    "attempts": COUNT,
+    "passed": COUNT,
 }
 _KV = {
-    "engine_kv_tokens": Member(NUMBER, is_optional=True),
-    "reported_full_window_concurrency": Member(NUMBER, is_optional=True),
+    "engine_kv_tokens": replace(COUNT, is_optional=True),
+    "reported_full_window_concurrency": replace(MEASURE, is_optional=True),
 }
 _EXPERIMENT = {"only_change": Member(), "workload": Member(is_optional=True)}
 _CAVEATS = ("caveat", "warning", "retained_failure")
@@ -75,7 +77,7 @@ def take_apart(part: Part, sayings: Sayings) -> None:
     sayings.each("gap", part, "gaps", Member(named="text"))
     digests = part.part("private_artifact_digests")
     for name in digests.left():
-        value = digests.values({name: Member(named="sha256", pattern=DIGEST)})
+        value = digests.values({name: replace(DIGEST, named="sha256")})
         sayings.add("digest", digests.below(name), value, name=label(name, digests.place))
     part.done()
 
@@ -88,11 +90,12 @@ def _shared(part: Part, sayings: Sayings) -> None:
 
 def _lane(key: str, part: Part, sayings: Sayings) -> None:
     """Add what is said of one lane of the baseline. Its settings are whatever has no meaning of its own."""
+    before = len(sayings.said)
     sayings.add("check", part, part.values(_CHECKS), name="functional", attempt=key)
     sayings.add("suite", part, part.values(_QUALITY), name="quality", attempt=key)
     for cell in [name for name in part.left() if name.startswith("capacity_")]:
         measured = part.part(cell)
-        values = measured.rest(_COUNT)
+        values = measured.some(MEASURE)
         sayings.add("measurement", measured, values, name=label(cell, part.place), attempt=key)
     for place, item in part.items("context"):
         rung = Part.of(item, place)
@@ -101,11 +104,13 @@ def _lane(key: str, part: Part, sayings: Sayings) -> None:
     if part.has("multimodal"):
         corpus = part.part("multimodal")
         sayings.add("suite", corpus, corpus.values(_MULTIMODAL), name="multimodal", attempt=key)
-        results = corpus.rest(Member(pattern=FRACTION))
+        results = corpus.rest(FRACTION)
         sayings.add("suite", corpus, results, name="modality", within="multimodal", attempt=key)
     sayings.add("report", part, part.values(_KV), attempt=key)
     _caveats(key, part, sayings)
     sayings.add("setting", part, part.rest(Member(SCALAR)), name="lane", attempt=key)
+    if len(sayings.said) == before:
+        raise ImportRefused(f"{part.place}: nothing is said of this lane")
     part.done()
 
 
@@ -120,8 +125,8 @@ def _experiment(key: str, part: Part, sayings: Sayings) -> None:
     for cell in [name for name in part.left() if isinstance(part.members[name], dict)]:
         measured = part.part(cell)
         name = label(cell, part.place)
-        sayings.add("measurement", measured, measured.rest(_COUNT), name=name, attempt=key)
-    sayings.add("measurement", part, part.rest(_COUNT), attempt=key)
+        sayings.add("measurement", measured, measured.some(MEASURE), name=name, attempt=key)
+    sayings.add("measurement", part, part.rest(MEASURE), attempt=key)
 
 
 def _caveats(key: str, part: Part, sayings: Sayings) -> None:

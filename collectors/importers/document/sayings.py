@@ -7,16 +7,24 @@ from dataclasses import dataclass, field
 from typing import get_args
 
 from anvil.collectors.importers.interface import ImportRefused, Said
-from anvil.collectors.importers.reading import Member, Part, stated
+from anvil.collectors.importers.reading import NUMBER, Member, Part, stated
 from anvil.ledger.errors import MalformedEvent
 from anvil.ledger.events import StatementImported, build
 from anvil.ledger.events.imports import StatedValue, Topic
 from anvil.ledger.public import EvidenceStatus
 
-DATE = Member(pattern=r"[0-9]{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12][0-9]|3[01])", named="date")
-FRACTION = r"[0-9]{1,9}/[0-9]{1,9}"
-DIGEST = r"[0-9a-f]{64}"
-STATUS = f"(?:{'|'.join(get_args(EvidenceStatus))})"
+DATE = Member(
+    named="date",
+    pattern=r"[0-9]{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12][0-9]|3[01])",
+    words="a day like 2026-11-30",
+)
+COUNT = Member(NUMBER, pattern=r"0|[1-9][0-9]*", words="a whole number from 0")
+MEASURE = Member(NUMBER, pattern=r"(?:0|[1-9][0-9]*)(?:\.[0-9]+)?", words="a number from 0")
+FRACTION = Member(pattern=r"[0-9]{1,9}/[0-9]{1,9}", words="a count like 3/4")
+DIGEST = Member(pattern=r"[0-9a-f]{64}", words="64 lower-case hex digits")
+STATUS = Member(
+    pattern="|".join(get_args(EvidenceStatus)), words=f"one of {', '.join(get_args(EvidenceStatus))}"
+)
 
 
 @dataclass

@@ -71,10 +71,12 @@ def _settings(source: Imported, attempt: str | None) -> Iterator[Group]:
 
 def _lanes(source: Imported) -> Iterator[Group]:
     experiments = {name for name, _ in source.keys("experiment", "attempt")}
-    every = {**dict(source.keys("measurement", "attempt")), **dict(source.keys("setting", "attempt"))}
-    for name, key in every.items():
-        if name in experiments:
-            continue
+    lanes: dict[str, Figure] = {}
+    for said in source.statements:
+        attempt = said.subject.attempt
+        if attempt is not None and attempt not in experiments and attempt not in lanes:
+            lanes[attempt] = said.key("attempt")
+    for name, key in lanes.items():
         yield Group(
             {
                 **_tested(source, name, key),
