@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # The first minutes with anvil, each command shown before it runs: a ledger is created, a small model is
-# launched on the processor and asked what the recipe selects, and all that was recorded is verified.
+# launched on the processor and asked what the recipe selects, all that was recorded is verified, and a page
+# is made of what failed.
 # `make quickstart` runs it; `anvil` must be on PATH, installed with the extra `quickstart`.
 #
 # Everything lies in one new folder, which is named at the end: ledger, keys and head anchor. Nothing of it
@@ -22,6 +23,11 @@ step anvil run quickstart
 step anvil status
 step anvil verify
 
+page="$folder/candidate-failure.html"
+echo
+echo "\$ anvil render candidate-failure.v1 --format html > $page"
+anvil render candidate-failure.v1 --format html > "$page"
+
 cat <<END
 
 A real model was asked, and what it answered is kept: checks that failed are results, not faults of the run.
@@ -34,4 +40,8 @@ The ledger lies in $folder; to go on with it:
     anvil recipe show quickstart            # what was launched, one argument a line
 
 Then write a recipe of your own: docs/recipes.md. What each check asks: docs/checks.md.
+
+What failed, and how strong the evidence of it is, as a page for a browser:
+
+    $page
 END

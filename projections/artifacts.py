@@ -36,10 +36,8 @@ class Artifacts:
     def of(cls, record: Record, open_: Open, measure: Measure) -> Artifacts:
         """Return the artifacts of every event that a document of `record` could cite."""
         entries: dict[ArtifactName, ArtifactEntry] = {}
-        for campaign in record.campaigns.values():
-            launched = (kept for launch in campaign.launches for kept in launch.events)
-            for kept in (*campaign.recipes, *campaign.general, *launched):
-                entries |= {ArtifactName(kept.entry_hash, a.name): a for a in kept.artifacts}
+        for kept in record.every():
+            entries.update({ArtifactName(kept.entry_hash, a.name): a for a in kept.artifacts})
         return cls(entries, open_, measure)
 
     def blob(self, name: ArtifactName) -> BlobRef | None:

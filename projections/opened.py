@@ -15,7 +15,9 @@ from anvil.ledger.storedtree import StoredTree
 from anvil.projections.artifacts import Artifacts
 from anvil.projections.provenance import State
 from anvil.projections.record import Record, fold
+from anvil.projections.rendering import Draft
 from anvil.projections.seen import read_events
+from anvil.projections.signed import require_signed
 
 
 @dataclass(frozen=True)
@@ -27,6 +29,16 @@ class Opened:
     state: State
     store: Store
     blobs: BlobStore
+
+    def require_signed(self, made: Draft) -> None:
+        """Check that what a draft rests on is as it was signed.
+
+        Raises:
+            PublicationRefused: an event is not.
+        """
+        cited = {event for leaf in made.rendered.leaves for event in leaf.support.events}
+        shown = {kept.entry_hash: kept.index for kept in self.record.every() if kept.entry_hash in cited}
+        require_signed(self.store, {**shown, **self.record.corrections})
 
 
 @contextmanager

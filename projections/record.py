@@ -12,7 +12,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import takewhile
 from typing import assert_never
@@ -116,6 +116,12 @@ class Campaign:
         """Every launch, attempts in the order in which they came up."""
         return tuple(launch for launches in self.attempts.values() for launch in launches)
 
+    def every(self) -> Iterator[Kept]:
+        """Yield every event of it."""
+        yield from self.recipes
+        yield from self.general
+        yield from (kept for launch in self.launches for kept in launch.events)
+
 
 @dataclass(frozen=True)
 class Record:
@@ -126,8 +132,18 @@ class Record:
     retracted: frozenset[str] = frozenset()
     gone: frozenset[ArtifactName] = frozenset()
     disowned: Mapping[str, int] = field(default_factory=dict)
+    """Key to the index from which on it is not believed."""
+    corrections: Mapping[str, int] = field(default_factory=dict)
+    """The events that say all this, by entry hash, and their index."""
+    begins: Mapping[str, int] = field(default_factory=dict)
+    """Ledger to the index of its first event; a restored ledger holds its predecessor's too."""
     synthetic: frozenset[str] = frozenset()
     """The synthetic streams that are open; events remember it of theirs."""
+
+    def every(self) -> Iterator[Kept]:
+        """Yield every event that is kept."""
+        for campaign in self.campaigns.values():
+            yield from campaign.every()
 
 
 def fold(events: Iterable[Seen], state: Record | None = None, *, as_of: int | None = None) -> Record:
@@ -172,6 +188,8 @@ class _Growing:
         self._retracted = set(record.retracted)
         self._gone = set(record.gone)
         self._disowned = dict(record.disowned)
+        self._corrections = dict(record.corrections)
+        self._begins = dict(record.begins)
         self._synthetic = set(record.synthetic)
 
     def frozen(self) -> Record:
@@ -181,12 +199,16 @@ class _Growing:
             frozenset(self._retracted),
             frozenset(self._gone),
             dict(self._disowned),
+            dict(self._corrections),
+            dict(self._begins),
             frozenset(self._synthetic),
         )
 
     def add(self, seen: Seen) -> None:  # noqa: C901  # one line a type, on purpose
         event, header = seen.event, seen.header
         self._size = seen.index + 1
+        if isinstance(event, EventRetracted | ArtifactRedacted | KeyRevoked):
+            self._corrections[seen.entry_hash] = seen.index
         match event:
             case StreamOpened():
                 if event.synthetic:
@@ -200,8 +222,10 @@ class _Growing:
             case ArtifactRedacted():
                 self._gone.add(ArtifactName(event.target, event.artifact))
             case KeyRevoked():
-                first = self._disowned.get(event.key, event.last_good.size)
-                self._disowned[event.key] = min(event.last_good.size, first)
+                first = self._begins.get(header.ledger, 0) + event.last_good.size
+                self._disowned[event.key] = min(first, self._disowned.get(event.key, first))
+            case LedgerCreated():
+                self._begins[event.origin] = seen.index
             case RecipeDeclared():
                 self._declared(seen, event)
             case LaunchStarted():
@@ -233,7 +257,7 @@ class _Growing:
                 | StatementImported()
             ):
                 self._campaign(seen).general.append(self._kept(seen))
-            case LedgerCreated() | KeyAdded() | KeyRotated() | SealedRedacted() | ArtifactDisclosed():
+            case KeyAdded() | KeyRotated() | SealedRedacted() | ArtifactDisclosed():
                 pass  # changes nothing that a figure rests on
             case _:
                 assert_never(event)

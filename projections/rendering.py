@@ -147,6 +147,4 @@ def _require_shape(document: Document, rendered: Rendered) -> None:
 
 
 def _is_synthetic(campaign: Campaign, cited: frozenset[str]) -> bool:
-    launched = (kept for launch in campaign.launches for kept in launch.events)
-    everything = (*campaign.recipes, *campaign.general, *launched)
-    return any(kept.is_synthetic for kept in everything if kept.entry_hash in cited)
+    return any(kept.is_synthetic for kept in campaign.every() if kept.entry_hash in cited)

@@ -9,11 +9,11 @@ import click
 from anvil.ledger.commands.output import answer_bytes, answer_json, json_option, place, say
 from anvil.ledger.errors import PublicationRefused
 from anvil.ledger.files import write_whole
+from anvil.projections.commands.layouts import read_template
 from anvil.projections.document import DOCUMENTS, find
-from anvil.projections.environment import MAX_TEMPLATE
 from anvil.projections.opened import opened
 from anvil.projections.provenance import provenance, spell
-from anvil.projections.rendering import Template, draft
+from anvil.projections.rendering import draft
 
 
 @click.command()
@@ -63,7 +63,7 @@ def render(
       anvil render candidate-failure.v1 --campaign laguna --format html > draft.html
     """
     kind = find(document)
-    layout = None if template is None else _read(template)
+    layout = None if template is None else read_template(template)
     if layout is not None and form != "json":
         raise PublicationRefused(
             "a template of your own is a JSON layout; the pages are anvil's",
@@ -73,6 +73,7 @@ def render(
         made = draft(
             ledger.record, ledger.artifacts, kind, campaign=campaign, candidate=candidate, template=layout
         )
+        ledger.require_signed(made)
         members = provenance(made, ledger.state, ledger.artifacts)
         if form == "json":
             text = made.rendered.text
@@ -88,11 +89,3 @@ def render(
         answer_json("anvil.render/1", {"format": form, "text": text, "provenance": members})
     else:
         answer_bytes(text.encode())
-
-
-def _read(path: Path) -> Template:
-    try:
-        with path.open(encoding="utf-8", newline="") as file:
-            return Template(path.name, file.read(MAX_TEMPLATE + 1))
-    except (OSError, UnicodeDecodeError) as error:
-        raise PublicationRefused(f"{path} cannot be read as a template: {error}") from error

@@ -12,12 +12,13 @@ import click
 from anvil.ledger.commands.output import answer, answer_json, json_option, place, visible
 from anvil.ledger.errors import BlobMissing, PublicationRefused
 from anvil.projections.chain import lines, steps
+from anvil.projections.commands.layouts import read_template
 from anvil.projections.document import DOCUMENTS, Document, find
 from anvil.projections.environment import Leaf
 from anvil.projections.figures import ArtifactName
 from anvil.projections.opened import Opened, opened
 from anvil.projections.record import Kept
-from anvil.projections.rendering import Template, draft
+from anvil.projections.rendering import draft
 
 _TEXT = ("text/", "application/json", "application/x-ndjson", "application/toml")
 _WIDTH = 160
@@ -59,12 +60,13 @@ def why(
       anvil why draft.json /attempts/0/health
     """
     content = _read(file)
-    layout = None if template is None else Template(template.name, template.read_text(encoding="utf-8"))
+    layout = None if template is None else read_template(template)
     with opened(place(), as_of) as ledger:
         kind = _kind(content, has_template=layout is not None)
         made = draft(
             ledger.record, ledger.artifacts, kind, campaign=campaign, candidate=candidate, template=layout
         )
+        ledger.require_signed(made)
         if made.rendered.text.encode() != content:
             raise PublicationRefused(
                 f"{file} is not what this ledger gives after event {ledger.state.size - 1}",
@@ -122,18 +124,8 @@ def _some(leaves: tuple[Leaf, ...]) -> str:
 
 
 def _cited(ledger: Opened, leaf: Leaf) -> list[Kept]:
-    every = (
-        kept
-        for campaign in ledger.record.campaigns.values()
-        for kept in (
-            *campaign.recipes,
-            *campaign.general,
-            *(k for one in campaign.launches for k in one.events),
-        )
-    )
-    return sorted(
-        (kept for kept in every if kept.entry_hash in leaf.support.events), key=lambda kept: kept.index
-    )
+    cited = (kept for kept in ledger.record.every() if kept.entry_hash in leaf.support.events)
+    return sorted(cited, key=lambda kept: kept.index)
 
 
 def _event(kept: Kept) -> dict[str, Any]:

@@ -18,8 +18,11 @@ from anvil.ledger.errors import PublicationRefused
 MAX_TEMPLATE = 262_144
 """Characters in a template at most."""
 
-MAX_DEPTH = 40
-"""Conditions and loops inside one another at most."""
+MAX_DEPTH = 16
+"""Conditions and loops inside one another at most; Python itself allows 20 loops."""
+
+MAX_BRANCHES = 200
+"""Branches of one condition at most."""
 
 _SPECIAL = frozenset({"self", "loop", "super", "caller", "varargs", "kwargs", "cycler"})
 """Names that Jinja2 gives a meaning of its own, and `cycler`, which it usually offers."""
@@ -100,6 +103,8 @@ class _Gate:
                         if not isinstance(part, nodes.TemplateData):
                             self._output(part)
                 case nodes.If():
+                    if len(node.elif_) > MAX_BRANCHES:
+                        raise self._refused(node, f"a condition has at most {MAX_BRANCHES} branches")
                     self._path(node.test, "a condition")
                     self.statements(node.body, depth + 1)
                     self.statements(list(node.elif_), depth)

@@ -52,6 +52,9 @@ class Looked:
 
 Piece = Text | Output | Looked
 
+MAX_PIECES = 1_000_000
+"""Pieces in a document at most, so that loops inside loops end."""
+
 
 class _Nothing(str):
     """What our filters give Jinja2 to print."""
@@ -116,13 +119,13 @@ class _Run:
 
     @pass_context
     def text(self, _context: object, text: str, line: int) -> str:
-        self.pieces.append(Text(text, line))
+        self._add(Text(text, line), line)
         return _NOTHING
 
     @pass_context
     def leaf(self, _context: object, value: object, line: int, path: str) -> str:
         figure = self._figure(value, line, path, "printed")
-        self.pieces.append(Output(figure, self._around(), line))
+        self._add(Output(figure, self._around(), line), line)
         return _NOTHING
 
     @pass_context
@@ -145,14 +148,14 @@ class _Run:
             decision = self._figure(value, line, path, "tested")
             is_true = bool(decision.value)
         self.scopes[-1].append(decision)
-        self.pieces.append(Looked(self._around()))
+        self._add(Looked(self._around()), line)
         return is_true
 
     @pass_context
     def members(self, _context: object, value: object, line: int, path: str) -> Iterator[Figure | Group]:
         if not isinstance(value, Listing):
             raise TemplateRefused(self.name, line, f"`{path}` is {_kind(value)}; a loop goes over a list")
-        self.pieces.append(Looked((*self._around(), value.basis)))
+        self._add(Looked((*self._around(), value.basis)), line)
         for reason, member in value:
             self.scopes.append([reason])
             yield member
@@ -167,6 +170,11 @@ class _Run:
         if type(value) is not _Nothing:
             raise TemplateRefused(self.name, 1, f"something is printed that is no figure: {_kind(value)}")
         return value
+
+    def _add(self, piece: Piece, line: int) -> None:
+        if len(self.pieces) >= MAX_PIECES:
+            raise TemplateRefused(self.name, line, f"it prints more than {MAX_PIECES} pieces")
+        self.pieces.append(piece)
 
     def _around(self) -> tuple[Figure, ...]:
         return tuple(figure for scope in self.scopes for figure in scope)

@@ -89,9 +89,8 @@ def _mirrored(value: Any, pointer: str, shown: dict[str, Shown]) -> Any:
 
 def _note(support: Support, number: int, record: Record, draft: Draft) -> dict[str, Any]:
     campaign = record.campaigns[draft.campaign]
-    launched = (kept for launch in campaign.launches for kept in launch.events)
-    kept = {k.entry_hash: k for k in (*campaign.recipes, *campaign.general, *launched)}
-    events = sorted((kept[name] for name in support.events), key=lambda k: k.index)
+    cited = (kept for kept in campaign.every() if kept.entry_hash in support.events)
+    events = sorted(cited, key=lambda kept: kept.index)
     return {"number": number, "events": [_event(event, support) for event in events]}
 
 

@@ -4,14 +4,23 @@ from __future__ import annotations
 
 import json
 import os
+import sqlite3
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 from support.command import Anvil
 from support.laguna import LOGS, Laguna, laguna
+from support.ledgers import ATTACKER, push, session
+
+from anvil.ledger.envelope import Envelope
+from anvil.ledger.events import EventRetracted
+from anvil.ledger.merkle import leaf_hash
+from anvil.ledger.schema import TRIGGERS
 
 RENDER = ("render", "candidate-failure.v1")
 
@@ -88,6 +97,49 @@ def test_bytes_that_are_gone_without_an_event_refuse_the_document(anvil: Anvil, 
     assert "no event says so" in ran.err
 
 
+@contextmanager
+def as_an_attacker(campaign: Laguna) -> Iterator[sqlite3.Connection]:
+    with closing(sqlite3.connect(campaign.place.database, isolation_level=None)) as db:
+        for trigger in TRIGGERS:
+            db.execute(f"DROP TRIGGER {trigger}")
+        yield db
+
+
+@pytest.mark.parametrize("keeps_hash", [True, False])
+def test_an_event_that_somebody_altered_refuses_the_document(
+    anvil: Anvil, campaign: Laguna, keeps_hash: bool
+) -> None:
+    index = campaign.observed[0].index
+    with as_an_attacker(campaign) as db:
+        entry = db.execute("SELECT entry FROM entries WHERE [index] = ?", [index]).fetchone()[0]
+        envelope = Envelope.parse(entry)
+        forged = Envelope(envelope.header.replace(b":200,", b":500,"), envelope.signatures).encode()
+        assert forged != entry
+        hashed = campaign.observed[0].entry_hash if keeps_hash else leaf_hash(forged).hex()
+        db.execute(
+            "UPDATE entries SET entry = ?, leaf_hash = ? WHERE [index] = ?",
+            [forged, bytes.fromhex(hashed), index],
+        )
+    ran = anvil(*RENDER)
+    assert (ran.code, ran.out) == (1, "")
+    assert f"the event at index {index} is not as it was signed" in ran.err
+
+
+@pytest.mark.parametrize("column", ["event.retracted/1", "gap.noted/1"])
+def test_a_retraction_that_nobody_signed_refuses_the_document(
+    anvil: Anvil, campaign: Laguna, column: str
+) -> None:
+    retracted = EventRetracted(target=campaign.observed[0].entry_hash, reason="Never mind.")
+    with as_an_attacker(campaign) as db:
+        home = db.execute("SELECT origin FROM ledger").fetchone()[0]
+        for entry in session(home, ATTACKER, retracted):
+            push(db, entry)
+        db.execute("UPDATE entries SET event = ? WHERE event = 'event.retracted/1'", [column])
+    ran = anvil(*RENDER)
+    assert (ran.code, ran.out) == (1, "")
+    assert "is not as it was signed" in ran.err
+
+
 # --- provenance -------------------------------------------------------------------------------------------------
 
 
@@ -136,6 +188,16 @@ def test_a_layout_that_prints_what_is_no_figure_is_refused_with_its_line(anvil: 
     assert (ran.code, ran.out) == (1, "")
     assert "mine.json.j2, line 2: a literal stands where a figure belongs: 'true'" in ran.err
     assert not Path("p.json").exists()
+
+
+@pytest.mark.usefixtures("campaign")
+@pytest.mark.parametrize("command", [RENDER, ("why", "draft.json", "/date")])
+def test_a_layout_that_is_no_text_is_refused(anvil: Anvil, command: tuple[str, ...]) -> None:
+    Path("mine.json.j2").write_bytes(b"\xff\xfe")
+    Path("draft.json").write_text('{"schema": "mine/1"}', encoding="utf-8")
+    ran = anvil(*command, "--template", "mine.json.j2")
+    assert ran.code == 1
+    assert "cannot be read as a template" in ran.err
 
 
 # --- why -----------------------------------------------------------------------------------------------------

@@ -79,6 +79,7 @@ def test_the_quickstart_from_recipe_to_verdict(tmp_path: Path, monkeypatch: pyte
     require_bodies(run)
     require_engine_kept_and_stopped(run)
     require_not_synthetic(run)
+    require_document(run)
 
 
 def require_verdicts(run: Run) -> None:
@@ -121,6 +122,19 @@ def require_engine_kept_and_stopped(run: Run) -> None:
     (stopped,) = run.bench.events(LaunchStopped)
     assert (stopped.how, stopped.is_removed) == ("asked", True)
     run.bench.require_nothing_running()
+
+
+def require_document(run: Run) -> None:
+    """Require a document of what failed, all of it on complete evidence, and a page of it."""
+    drawn = run.bench.anvil("render", "candidate-failure.v1")
+    assert drawn.code == 0, drawn.err
+    (attempt,) = drawn.json["attempts"]
+    assert attempt["evidence_status"] == "retained-complete"
+    assert attempt["health"] == 200
+    assert "tools-batch 0/4 incomplete (tools_not_rendered)" in attempt["preflight_no_thinking"]
+    assert "coding 0/2 failed" in attempt["failure"]
+    assert drawn.json["evidence_limit"].startswith("No decision is recorded.")
+    assert "<table>" in run.bench.anvil("render", "candidate-failure.v1", "--format", "html").out
 
 
 def require_not_synthetic(run: Run) -> None:

@@ -7,7 +7,14 @@ import copy
 from support.campaigns import ATTEMPT, CAMPAIGN, Scene
 from support.story import story
 
-from anvil.ledger.events import CaveatNoted, EventRetracted, KeyRevoked, ObservationNoted, TreeState
+from anvil.ledger.events import (
+    CaveatNoted,
+    EventRetracted,
+    KeyRevoked,
+    LedgerCreated,
+    ObservationNoted,
+    TreeState,
+)
 from anvil.projections.record import Record, fold, step
 from anvil.projections.seen import Seen
 
@@ -90,3 +97,13 @@ def test_a_key_that_is_revoked_twice_is_disowned_from_the_earlier_state_on() -> 
         good = TreeState(origin="scene.test.invalid/log", size=size, root="0" * 64)
         scene.add(KeyRevoked(key="a" * 64, last_good=good, cause="lost"))
     assert fold(scene.seen).disowned == {"a" * 64: 3}
+
+
+def test_the_last_good_state_is_counted_from_the_first_event_of_the_ledger_that_says_so() -> None:
+    scene = Scene()
+    scene.closed()
+    home = scene.seen[0].header.ledger
+    scene.add(LedgerCreated(origin=home, keys=(), predecessor=None, software="0.1"))
+    good = TreeState(origin=home, size=3, root="0" * 64)
+    scene.add(KeyRevoked(key="a" * 64, last_good=good, cause="lost"))
+    assert fold(scene.seen).disowned == {"a" * 64: 1 + 3}

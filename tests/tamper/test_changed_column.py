@@ -15,7 +15,8 @@ CLI = Callable[..., tuple[int, dict[str, Any]]]
     ("column", "value"),
     [
         ("event", "stream.closed/1"),
-        ("event", "observation.noted/2"),
+        ("event", "observation.noted/1"),
+        ("event", "observation.noted/3"),
         ("stream", "20261130T072616Z-00000000000000ff"),
         ("stream_seq", 77),
         ("stream_seq", -1),

@@ -10,7 +10,7 @@ from fractions import Fraction
 import pytest
 from jinja2 import nodes
 
-from anvil.projections.environment import MAX_TEMPLATE, TemplateRefused, gate, render
+from anvil.projections.environment import MAX_TEMPLATE, TemplateRefused, gate, render, tracing
 from anvil.projections.figures import Figure, Group, Listing, Support
 
 SCHEMA = '"schema": "a.b/1",\n'
@@ -34,7 +34,7 @@ ROOT = Group(
         "item": ITEM,
         "items": Listing(figure(2), ((figure("a"), ITEM), (figure("b"), ITEM))),
         "names": Listing(figure(2), ((figure("a"), figure("x")), (figure("b"), figure("y")))),
-        "none": Listing(figure(0), ()),
+        "empty": Listing(figure(0), ()),
     }
 )
 
@@ -134,7 +134,7 @@ HOSTILE: dict[str, str] = {
     "loop index": '"x": [{% for i in items %}{{ loop.index }},{% endfor %}]',
     "loop last": '"x": [{% for i in items %}{{ i.name }}{% if not loop.last %},{% endif %}{% endfor %}]',
     "loop with a condition": '"x": [{% for i in items if i.ok %}{{ i.name }},{% endfor %}]',
-    "loop with else": '"x": [{% for i in none %}{{ i }},{% else %}{{ count }}{% endfor %}]',
+    "loop with else": '"x": [{% for i in empty %}{{ i }},{% else %}{{ count }}{% endfor %}]',
     "recursive loop": '"x": [{% for i in items recursive %}{{ i.name }},{% endfor %}]',
     "unpacking": '"x": [{% for a, b in items %}{{ a }},{% endfor %}]',
     "loop variable after the loop": '{% for i in items %}{% endfor %}"x": {{ i.name }}',
@@ -224,17 +224,32 @@ def test_a_template_without_end_is_refused() -> None:
     "source",
     [
         "{% if ok %}" * 200 + "{% endif %}" * 200,
+        "{% for i in items %}" * 17 + "{% endfor %}" * 17,
+        "{% if no %}" + "{% elif no %}" * 5000 + "{% endif %}",
         "{% if ok %}" * 20_000,
         "{{ " + "(" * 20_000 + "count",
         "{{ count" + ".a" * 50_000 + " }}",
         '{"a": ' * 200 + "{{ count }}" + "}" * 200,
         '{"a": ' + "[" * 20_000,
     ],
-    ids=["deep", "deeper", "brackets", "dots", "document", "lists"],
+    ids=["deep", "loops", "branches", "deeper", "brackets", "dots", "document", "lists"],
 )
 def test_a_template_nested_too_deeply_is_refused(source: str) -> None:
     with pytest.raises(TemplateRefused):
         render("t", source, ROOT)
+
+
+def test_the_deepest_that_is_admitted_can_be_run() -> None:
+    loops = "{% for i in empty %}" * 16 + "{% endfor %}" * 16
+    branches = "{% if no %}" + "{% elif no %}" * 200 + "{% endif %}"
+    assert render("t", "{" + SCHEMA + loops + branches + "}", ROOT).document == {"schema": "a.b/1"}
+
+
+def test_loops_inside_loops_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tracing, "MAX_PIECES", 10_000)
+    loops = "{% for i in items %}" * 16 + "{{ count }}," + "{% endfor %}" * 16
+    with pytest.raises(TemplateRefused, match="more than 10000 pieces"):
+        render("t", "{" + SCHEMA + '"x": [' + loops + "]}", ROOT)
 
 
 def test_every_kind_of_node_that_is_not_on_the_list_is_refused() -> None:
