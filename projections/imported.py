@@ -92,6 +92,15 @@ class Imported:
 
     file: Figure
     statements: tuple[Statement, ...]
+    count: int
+    """How many statements were recorded; those that are missing here support nothing any more."""
+
+    def losses(self) -> list[str]:
+        """Return a sentence about statements that support nothing any more, if there are any."""
+        lost = self.count - len(self.statements)
+        return (
+            [f"Retracted or disowned, and left out: {lost} of its {self.count} statements."] if lost else []
+        )
 
     def about(self, topic: Topic, /, **wanted: str | None) -> Iterator[Statement]:
         """Yield the statements about `topic`; `name`, `within`, `candidate` and `attempt` choose among them."""
@@ -147,7 +156,8 @@ def imported(evidence: Evidence, campaign: Campaign, form: str) -> Imported | No
         source = evidence.source(kept)
         if source is not None and isinstance(source.event, ImportRecorded) and source.event.format == form:
             file = source.stated("digest")
-            return Imported(file, tuple(_statements(evidence, campaign, kept, file)))
+            statements = tuple(_statements(evidence, campaign, kept, file))
+            return Imported(file, statements, source.event.statements)
     return None
 
 
@@ -179,12 +189,8 @@ def limit_of(source: Imported) -> EvidenceLimit:
     """Return the evidence limit of a document that is an imported one again."""
     date = source.figure("document", "date").value
     kept = [one for one in source.statements if one.source.status == "imported-artifact"]
-    notes = [
-        (
-            f"All of this is taken from a document that somebody published ({date}): claims of somebody else "
-            "about another run, which nothing kept here supports."
-        )
-    ]
+    notes = [f"All of this is taken from a document that somebody published ({date}), about another run."]
+    notes += source.losses()
     if kept:
         named = ", ".join(sorted(one.event.name or one.event.topic for one in kept))
         notes.append(f"The files are kept of which it states the digest as: {named}.")

@@ -184,7 +184,7 @@ def _require_new(ledger: Ledger, imports: Sequence[_Import]) -> None:
         path = wanted.get((header.subject.campaign or "", header.facts["format"]))
         if path is not None and entry_hash not in retracted:
             raise ImportRefused(
-                f"{path}: campaign {header.subject.campaign!r} has a {header.facts['format']} already, at index {index}",
+                f"{path}: campaign {header.subject.campaign!r} already holds {header.facts['format']}, at index {index}",
                 advice="See `anvil show`. Import it under another --campaign.",
             )
 

@@ -26,7 +26,7 @@ from anvil.ledger.public import (
     SchemaName,
 )
 
-_IMPORTER: frozenset[Role] = frozenset({"operator"})
+_IMPORTER: frozenset[Role] = frozenset({"operator", "collector"})
 
 Topic = Literal[
     "document",

@@ -71,7 +71,7 @@ def test_a_document_is_imported_into_a_campaign_once(ledger: Anvil) -> None:
     before = events(ledger)
     again = ledger("import", path)
     assert again.code == 1
-    assert "has a anvil-serving.candidate-failure.v1 already, at index 3" in again.err
+    assert "already holds anvil-serving.candidate-failure.v1, at index 3" in again.err
     assert events(ledger) == before
     assert ledger("import", path, "--campaign", "other").code == 0
 

@@ -29,7 +29,7 @@ def tokens(content: bytes) -> Any:
     )
 
 
-def imported(content: bytes) -> list[Seen]:
+def imported(content: bytes, campaign: str = CAMPAIGN) -> list[Seen]:
     """Return the events that a file is taken apart into.
 
     Raises:
@@ -48,9 +48,9 @@ def imported(content: bytes) -> list[Seen]:
         not_said=taken.not_said,
     )
     source = ArtifactEntry("source", taken.media_type, digest=digest, size=len(content))
-    seen = [_seen(0, event, Subject(CAMPAIGN), (source,))]
+    seen = [_seen(0, event, Subject(campaign), (source,))]
     for number, said in enumerate(taken.said, 1):
-        seen.append(_seen(number, said.event, Subject(CAMPAIGN, said.candidate, said.attempt)))
+        seen.append(_seen(number, said.event, Subject(campaign, said.candidate, said.attempt)))
     return seen
 
 

@@ -73,6 +73,7 @@ class Earlier:
         return (
             f"{taken}: what it says of its own evidence is quoted, and is no finding of anvil.",
             f"That document says of its evidence: “{self.limit.value}”",
+            *self.source.losses(),
         )
 
     def _group(self, statement: Statement) -> Group:
