@@ -29,8 +29,8 @@ def tokens(content: bytes) -> Any:
     )
 
 
-def imported(content: bytes, campaign: str = CAMPAIGN) -> list[Seen]:
-    """Return the events that a file is taken apart into.
+def imported(content: bytes, campaign: str = CAMPAIGN, start: int = 0) -> list[Seen]:
+    """Return the events that a file is taken apart into, from the index `start` on.
 
     Raises:
         ImportRefused: it cannot be.
@@ -48,8 +48,8 @@ def imported(content: bytes, campaign: str = CAMPAIGN) -> list[Seen]:
         not_said=taken.not_said,
     )
     source = ArtifactEntry("source", taken.media_type, digest=digest, size=len(content))
-    seen = [_seen(0, event, Subject(campaign), (source,))]
-    for number, said in enumerate(taken.said, 1):
+    seen = [_seen(start, event, Subject(campaign), (source,))]
+    for number, said in enumerate(taken.said, start + 1):
         seen.append(_seen(number, said.event, Subject(campaign, said.candidate, said.attempt)))
     return seen
 
