@@ -101,6 +101,14 @@ def test_a_large_file_is_not_read_to_its_end(ledger: Anvil) -> None:
     assert "has more than 67108864 bytes; nothing was imported" in ran.err
 
 
+def test_the_largest_statement_that_is_taken_fits_into_an_entry(ledger: Anvil) -> None:
+    settings = {f"setting-{number}": "\\" * 1000 for number in range(18)} | {"rest": '"' * 1000}
+    path = written("a.json", {**summary(), "common_recipe": settings})
+    ran = ledger("import", path)
+    assert ran.code == 0, ran.err
+    assert ledger("verify").code == 0
+
+
 # --- dry run ----------------------------------------------------------------------------------------------------
 
 

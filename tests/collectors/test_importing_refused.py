@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.published import DOCUMENTS, failure, spelled
+from support.published import DOCUMENTS, failure, spelled, summary
 
 from anvil.collectors.importers import importer_of
 from anvil.collectors.importers.document import DocumentImporter
@@ -184,6 +184,14 @@ def test_it_is_refused_and_the_message_says_where_and_what(name: str) -> None:
 
 def test_there_are_many_ways_to_be_wrong() -> None:
     assert len(REFUSED) >= 60
+
+
+def test_a_statement_that_no_entry_could_hold_is_refused() -> None:
+    settings = {f"setting-{number}": "x" * 1000 for number in range(60)}
+    with pytest.raises(
+        ImportRefused, match=r"\$\.common_recipe: the statement has \d+ bytes, one event at most"
+    ):
+        take_apart(spelled({**summary(), "common_recipe": settings}))
 
 
 # --- every document, everywhere --------------------------------------------------------------------------------

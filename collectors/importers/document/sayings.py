@@ -8,10 +8,14 @@ from typing import get_args
 
 from anvil.collectors.importers.interface import ImportRefused, Said
 from anvil.collectors.importers.reading import NUMBER, Member, Part, stated
+from anvil.ledger import canonical
 from anvil.ledger.errors import MalformedEvent
 from anvil.ledger.events import StatementImported, build
 from anvil.ledger.events.imports import StatedValue, Topic
 from anvil.ledger.public import EvidenceStatus
+
+MAX_STATEMENT = 40_000
+"""Bytes in a statement at most: it stands in the header, and an entry has at most 65,535 bytes with it in base64."""
 
 DATE = Member(
     named="date",
@@ -68,6 +72,9 @@ class Sayings:
             event = build(StatementImported, fields)
         except MalformedEvent as error:
             raise ImportRefused(f"{place}: {error}") from error
+        size = len(canonical.encode(event.facts()))
+        if size > MAX_STATEMENT:
+            raise ImportRefused(f"{place}: the statement has {size} bytes, one event at most {MAX_STATEMENT}")
         self.said.append(Said(event, candidate, attempt))
 
     def each(self, topic: Topic, part: Part, of: str, member: Member, /, **more: str) -> None:
