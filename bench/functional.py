@@ -1,17 +1,21 @@
 """Measure 7: what functional checks cost beside the bare requests, against a server that answers at once.
 
-The checks go through everything that a run does with them: bodies kept and flushed before they are
-judged, a journal, signed events. The floor sends the very same bodies with bare httpx, each on a
-fresh connection as the checks do, and reads the answers.
+The checks go through everything that a run does with them: bodies kept before they are judged and
+flushed before an event names them, a journal, signed events. Each round asks with a seed of its own, and
+no two answers are equal, since equal bytes are kept once. The floor sends the bodies of one such round
+with bare httpx, each on a fresh connection as the checks do and without the certificates that an address
+without TLS does not need, and reads the answers.
 """
 
 from __future__ import annotations
 
 import asyncio
 import os
+import ssl
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import count
 from pathlib import Path
 from unittest.mock import patch
 
@@ -34,7 +38,14 @@ SUBJECT = Subject("bench", "none", "a1")
 ROUNDS = 9
 TESTS = Path(__file__).resolve().parent.parent / "tests"
 
-_SERVE = "from support.endpoint import Server\nwith Server() as s:\n print(s.base_url, flush=True)\n input()"
+_SERVE = """
+from itertools import count
+from support.endpoint import Server
+number = count()
+with Server(chat=lambda payload: f"ok {next(number)}") as server:
+    print(server.base_url, flush=True)
+    input()
+"""
 
 
 def measure(setting: Setting) -> list[Row]:
@@ -53,11 +64,11 @@ def measure(setting: Setting) -> list[Row]:
         with patch.dict(os.environ, places):
             place = create_ledger(setting.folder / "functional", "bench.test.invalid").place
             with Ledger.open(place.directory) as ledger:
-                sent = _Sent()
-                asyncio.run(_checks(ledger, url, sent))
+                sent, seeds = _Sent(), count(1)
+                asyncio.run(_checks(ledger, url, seeds, sent))
                 ours, bare = interleaved(
                     ROUNDS,
-                    lambda: seconds(lambda: asyncio.run(_checks(ledger, url, None))),
+                    lambda: seconds(lambda: asyncio.run(_checks(ledger, url, seeds, None))),
                     lambda: seconds(lambda: asyncio.run(_bare(url, sent.batches))),
                 )
     finally:
@@ -94,14 +105,16 @@ class _Watching:
             self._in_flight -= 1
 
 
-async def _checks(ledger: Ledger, url: str, sent: _Sent | None) -> None:
+async def _checks(ledger: Ledger, url: str, seeds: Iterator[int], sent: _Sent | None) -> None:
     stream = Stream.start(ledger, ledger.signer("collector"), purpose="bench")
     journal = Journal.create(ledger.place.directory / "journals", stream.id)
     recorder = LedgerRecorder(ledger, stream, journal).about(SUBJECT)
     endpoint = Endpoint(url, "test-model")
     async with Client(endpoint) as client:
         sender = client if sent is None else _Watching(client, sent)
-        under_test = UnderTest(recorder, sender, endpoint, ThinkingControl(), 1, cap_field="max_tokens")
+        under_test = UnderTest(
+            recorder, sender, endpoint, ThinkingControl(), next(seeds), cap_field="max_tokens"
+        )
         for name in CHOSEN:
             ctx = context(under_test, name, {})
             event = await carry_out(CHECKS[name], ctx)
@@ -112,7 +125,10 @@ async def _checks(ledger: Ledger, url: str, sent: _Sent | None) -> None:
 
 async def _bare(url: str, batches: Sequence[Sequence[tuple[str, bytes]]]) -> None:
     limits = httpx.Limits(max_keepalive_connections=0)
-    async with httpx.AsyncClient(base_url=url, limits=limits, trust_env=False, timeout=60) as client:
+    trust = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    async with httpx.AsyncClient(
+        base_url=url, limits=limits, trust_env=False, timeout=60, verify=trust
+    ) as client:
         headers = {"Content-Type": "application/json"}
         for batch in batches:
             answers = [client.post(path, content=body, headers=headers) for path, body in batch]

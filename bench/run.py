@@ -28,6 +28,8 @@ MEASURES = (
     "incremental",
     "startup",
     "functional",
+    "weights",
+    "load_client",
 )
 QUICK, FULL = 20_000, 1_000_000
 

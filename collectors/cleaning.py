@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from typing import Any, TypeVar
 
 from pydantic import ValidationError
@@ -28,6 +29,22 @@ def clean_event(event: EventT, secrets: Secrets) -> EventT:
         except ValidationError:  # where null cannot stand, the word is ours
             pass
     return event.model_copy(update=sealed) if sealed else event
+
+
+def fitting(rows: Iterable[Sequence[str]], *, most: int = 50_000, longest: int = 4096) -> list[list[str]]:
+    """Return as many rows of texts from elsewhere as a sealed field holds, in a form that it can hold.
+
+    `most` are bytes of all together, `longest` characters of one text. What is no text (half of a surrogate
+    pair) is escaped.
+    """
+    kept: list[list[str]] = []
+    for row in rows:
+        texts = [text[:longest].encode("utf-8", "backslashreplace").decode() for text in row]
+        most -= sum(len(text.encode()) + text.count("\\") + 6 for text in texts)
+        if most < 0:
+            break
+        kept.append(texts)
+    return kept
 
 
 def _clean(value: Any, secrets: Secrets) -> Any:

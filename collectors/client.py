@@ -1,5 +1,8 @@
 """The one HTTP client: one request, all that came back, and no exception for what an endpoint does.
 
+httpx spells a request, and httpcore beneath it carries it: what httpx adds between the two is what rules 2
+and 5 exclude.
+
 1. Every await has a deadline: to connect, to the first byte of the body, between two reads, and over
    all. The first byte's deadline starts when the connection stands and covers writing the request, the
    response's head and the wait behind it: many servers send the head long before the first token.
@@ -28,14 +31,16 @@ import time
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from http.cookiejar import CookieJar, DefaultCookiePolicy
 from types import TracebackType
 from typing import Any, Self
 
+import httpcore
 import httpx
 
 from anvil.collectors import failures
 from anvil.collectors.interface import Endpoint, Exchange
+from anvil.collectors.network import PlainNetwork
+from anvil.collectors.trust import trusting, trusting_nobody
 from anvil.collectors.withholding import Secrets, clean_text
 from anvil.ledger.events.checks import FailureClass
 
@@ -45,9 +50,21 @@ BODY_LIMIT = 32 << 20
 READS_LIMIT = 1 << 20
 """How many reads a body may take: each is remembered."""
 
+_Transport = httpcore.AsyncConnectionPool | httpcore.AsyncHTTPConnection
 _CLOSE_S = 5.0
+_NETWORK = httpcore.AnyIOBackend()
+_PLAIN = PlainNetwork()
+_HTTP_ERRORS = (
+    httpcore.NetworkError,
+    httpcore.ProtocolError,
+    httpcore.TimeoutException,
+    httpcore.UnsupportedProtocol,
+)
+_USER_AGENT = f"python-httpx/{httpx.__version__}"
 _BEFORE_WRITING = "http11.send_request_headers.started"
 _CONNECTING = "connection.connect_tcp.started"
+_CONNECTED = "connection.connect_tcp.complete"
+_SECURED = "connection.start_tls.complete"
 _SECOND = 1_000_000_000
 
 
@@ -76,17 +93,12 @@ class Client:
         self._deadlines = deadlines or Deadlines()
         self._body_limit = body_limit
         self._secrets = Secrets.of({}, endpoint.headers.values())
-        self._http = httpx.AsyncClient(
-            follow_redirects=False,
-            verify=_trust(endpoint.base_url),
-            trust_env=False,
-            cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
-            # All deadlines are kept by one clock, below.
-            timeout=httpx.Timeout(None),
-            limits=httpx.Limits(
-                max_connections=None, max_keepalive_connections=None if reuse else 0, keepalive_expiry=None
-            ),
-        )
+        self._trust = _trust(endpoint)
+        self._pool = None
+        if reuse:
+            self._pool = httpcore.AsyncConnectionPool(
+                self._trust, max_connections=None, max_keepalive_connections=None, network_backend=_NETWORK
+            )
 
     async def __aenter__(self) -> Self:
         return self
@@ -94,7 +106,13 @@ class Client:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        await self._http.aclose()
+        if self._pool is not None:
+            await self._pool.aclose()
+
+    def _transport(self, url: httpcore.URL) -> _Transport:
+        """Return what sends a request: a connection that is used once needs no pool to be looked for in."""
+        network = _PLAIN if url.scheme == b"http" else _NETWORK
+        return self._pool or httpcore.AsyncHTTPConnection(url.origin, self._trust, network_backend=network)
 
     async def exchange(
         self,
@@ -126,48 +144,61 @@ class Client:
         await self._send(request, state, deadline_ns)
         return state.exchange()
 
-    def _request(self, method: str, path: str, body: bytes, stream: bool, state: _State) -> httpx.Request:
+    def _request(self, method: str, path: str, body: bytes, stream: bool, state: _State) -> httpcore.Request:
         base = self._endpoint.base_url.rstrip("/")
         url = path if "://" in path else f"{base}{path}"
         headers = {
             "Accept": "text/event-stream" if stream else "application/json",
             "Accept-Encoding": "identity",
+            "User-Agent": _USER_AGENT,
             **({"Content-Type": "application/json"} if body else {}),
             **(self._endpoint.headers if url.startswith(f"{base}/") else {}),
         }
-        return self._http.build_request(
-            method, url, content=body, headers=headers, extensions={"trace": state.trace}
+        plain = httpx.Request(method, url, content=body, headers=headers)  # it knows how both are spelt
+        parts = plain.url
+        if parts.scheme not in ("http", "https"):
+            raise ValueError(f"no scheme of HTTP: {parts.scheme!r}")
+        return httpcore.Request(
+            method,
+            httpcore.URL(
+                scheme=parts.raw_scheme, host=parts.raw_host, port=parts.port, target=parts.raw_path
+            ),
+            headers=plain.headers.raw,
+            content=body,
+            extensions={"trace": state.trace},
         )
 
-    async def _send(self, request: httpx.Request, state: _State, deadline_ns: int | None) -> None:
+    async def _send(self, request: httpcore.Request, state: _State, deadline_ns: int | None) -> None:
         limits = self._deadlines
         now = asyncio.get_running_loop().time()
         end = now + limits.total_s
         if deadline_ns is not None:
             end = min(end, now + (deadline_ns - time.monotonic_ns()) / _SECOND)
         clock = _Clock(end, limits)
-        response: httpx.Response | None = None
+        response: httpcore.Response | None = None
+        transport = self._transport(request.url)
         try:
             async with asyncio.timeout_at(end) as clock.running:
                 clock.expect("a connection", limits.connect_s)
                 state.clock = clock
-                response = await self._http.send(request, stream=True)
+                response = await transport.handle_async_request(request)
                 await self._receive(response, state)
         except TimeoutError:
             state.fail("timeout", clock.told(state.size))
-        except httpx.LocalProtocolError as error:
+        except httpcore.LocalProtocolError as error:
             # Likewise its words: they quote the header.
             state.fail("connection_failed", f"the request cannot be written: {type(error).__name__}")
-        except (httpx.HTTPError, httpx.StreamError, OSError) as error:
+        except (*_HTTP_ERRORS, OSError) as error:
             state.fail(_class_of(error, state), _told(error))
         finally:
             state.ended_ns = time.monotonic_ns()
-            await _close(response)
+            await _close(state.insecure)
+            await _close(transport if self._pool is None else response)
 
-    async def _receive(self, response: httpx.Response, state: _State) -> None:
+    async def _receive(self, response: httpcore.Response, state: _State) -> None:
         state.answered(response)
         suspended = _Suspension(asyncio.get_running_loop())
-        async for piece in response.aiter_raw():
+        async for piece in response.aiter_stream():
             state.take(piece, new_read=suspended.since_last())
             state.clock.expect("more of the body", self._deadlines.idle_s)
             if state.size > self._body_limit:
@@ -237,27 +268,36 @@ class _State:
     found: list[tuple[FailureClass, str]] = field(default_factory=list)
     fresh: bool = False
     written: bool = False
+    insecure: Any = None
+    """A stream of httpcore's on which TLS is not yet agreed: when its task is cancelled, nobody closes it."""
     clock: _Clock = field(init=False)
 
-    async def trace(self, name: str, _info: Mapping[str, Any]) -> None:
+    async def trace(self, name: str, info: Mapping[str, Any]) -> None:
         """Called by httpx at each step below it."""
         if name == _CONNECTING:
             self.fresh = True
+        elif name == _CONNECTED:
+            self.insecure = info["return_value"]
+        elif name == _SECURED:
+            self.insecure = None
         elif name == _BEFORE_WRITING:
             self.started_ns = time.monotonic_ns()
             self.written = True
+            self.insecure = None
             self.clock.expect("the first byte of a body", self.clock.limits.first_byte_s)
 
-    def answered(self, response: httpx.Response) -> None:
-        self.status = response.status_code
-        for name, value in response.headers.multi_items():
+    def answered(self, response: httpcore.Response) -> None:
+        self.status = response.status
+        for name, value in httpx.Headers(response.headers).multi_items():
             # A name that stands several times is one list (RFC 9110, section 5.3).
             self.headers[name] = f"{self.headers[name]}, {value}" if name in self.headers else value
-        said = f"HTTP {response.status_code} {response.reason_phrase}".strip()
-        if 300 <= response.status_code < 400:
-            self.fail("redirected", f"{said}, Location: {self.headers.get('location', 'not given')}")
-        elif not 200 <= response.status_code < 300:
-            self.fail("http_error", said)
+        reason = response.extensions.get("reason_phrase", b"").decode("ascii", errors="ignore")
+        said = f"HTTP {response.status} {reason}".strip()
+        failure = failures.of_status(response.status)
+        if failure == "redirected":
+            said += f", Location: {self.headers.get('location', 'not given')}"
+        if failure:
+            self.fail(failure, said)
 
     def take(self, piece: bytes, *, new_read: bool) -> None:
         self.pieces.append(piece)
@@ -292,21 +332,21 @@ class _State:
 
 def _class_of(error: Exception, state: _State) -> FailureClass:
     match error:
-        case httpx.TimeoutException():
+        case httpcore.TimeoutException():
             return "timeout"
         case _ if not state.written:
             return "connection_failed"
-        case httpx.NetworkError() | OSError() if state.status is None and not state.fresh:
+        case httpcore.NetworkError() | OSError() if state.status is None and not state.fresh:
             return "connection_stale"
-        case httpx.RemoteProtocolError() if _ended_early(error):
+        case httpcore.RemoteProtocolError() if _ended_early(error):
             return "connection_stale" if state.status is None and not state.fresh else "connection_reset"
-        case httpx.NetworkError() | OSError():
+        case httpcore.NetworkError() | OSError():
             return "connection_reset"
         case _:
             return "malformed_body"
 
 
-def _ended_early(error: httpx.RemoteProtocolError) -> bool:
+def _ended_early(error: httpcore.RemoteProtocolError) -> bool:
     """Whether the connection ended before the response was whole; otherwise its bytes are no HTTP."""
     # h11 and httpcore tell these apart by their words only.
     return str(error).startswith(
@@ -331,14 +371,14 @@ def _spell(payload: Mapping[str, Any]) -> bytes:
     return json.dumps(payload, ensure_ascii=False, separators=(",", ":")).encode()
 
 
-def _trust(base_url: str) -> ssl.SSLContext | bool:
-    """Return whom to trust: for an address without TLS nobody, which saves reading every certificate."""
-    return True if base_url.startswith("https:") else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+def _trust(endpoint: Endpoint) -> ssl.SSLContext:
+    has_tls = any((url or "").startswith("https:") for url in (endpoint.base_url, endpoint.metrics_url))
+    return trusting(endpoint.ca_file) if has_tls else trusting_nobody()
 
 
-async def _close(response: httpx.Response | None) -> None:
-    if response is None:
+async def _close(held: _Transport | httpcore.Response | httpcore.AsyncNetworkStream | None) -> None:
+    if held is None:
         return
-    with suppress(TimeoutError, httpx.HTTPError, OSError):
+    with suppress(TimeoutError, *_HTTP_ERRORS, OSError):
         async with asyncio.timeout(_CLOSE_S):
-            await response.aclose()
+            await held.aclose()

@@ -8,10 +8,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Literal
+from pathlib import Path
+from typing import Annotated, Literal, Self
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, model_validator
 from pydantic_core import PydanticCustomError
 
 from anvil.collectors.interface import Endpoint
@@ -76,9 +77,11 @@ class EndpointBlock(BaseModel):
     headers_env: Mapping[HeaderName, EnvironmentName] = Field(default_factory=dict)
     """Headers, each with the variable that holds its value."""
     metrics_url: Url | None = None
-    """Where metrics are, when not at ``/metrics`` of the base URL."""
+    """Where the engine's own metrics are, when not at ``/metrics`` of its address."""
     via: Literal["direct", "router"] = "direct"
     """Whether something stands between, which may answer with another model."""
+    engine_url: Url | None = None
+    """Behind a router: the engine's own address, where anvil did not launch it."""
     media_part: MediaPart = "image_url"
     """How pictures are sent."""
     container: str | None = None
@@ -86,17 +89,35 @@ class EndpointBlock(BaseModel):
     pid: int | None = Field(default=None, gt=0)
     """Of `attach` only: the running process to read; never stopped."""
 
+    @model_validator(mode="after")
+    def _only_behind_a_router(self) -> Self:
+        if self.engine_url is not None and self.via == "direct":
+            raise PydanticCustomError(
+                "anvil",
+                "{what}",
+                {
+                    "what": "`engine_url` is for an engine behind a router, and nothing stands between",
+                    "write": 'Write via = "router" too, or the engine\'s address as `base_url` alone',
+                },
+            )
+        return self
+
 
 NO_BLOCK = EndpointBlock()
 """What an absent block means."""
 
 
 def make_endpoint(
-    block: EndpointBlock, *, base_url: str, served_model: str, environ: Mapping[str, str]
+    block: EndpointBlock,
+    *,
+    base_url: str,
+    served_model: str,
+    environ: Mapping[str, str],
+    ca_file: Path | None = None,
 ) -> Endpoint:
     """Return the endpoint of a running engine, with what its secrets' variables hold.
 
-    `base_url` and `served_model` are the attempt's; the block's own come first.
+    `base_url` and `served_model` are the attempt's; the block's own come first. `ca_file` is the site's.
 
     Raises:
         CollectorError: a variable that the block names is not set.
@@ -111,7 +132,9 @@ def make_endpoint(
         headers=headers,
         metrics_url=block.metrics_url,
         via_router=block.via == "router",
+        engine_url=block.engine_url,
         media_part=block.media_part,
+        ca_file=ca_file,
     )
 
 

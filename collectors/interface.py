@@ -9,6 +9,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,11 +22,32 @@ from anvil.ledger.events.checks import FailureClass, ReasoningChannel
 from anvil.ledger.header import Subject
 
 
+@dataclass(frozen=True)
+class LogPattern:
+    """What lines of a log are looked for.
+
+    One of `words`, in small letters, stands in every line that `expression` finds, whatever the case
+    there; none when no such word is known. They are looked for first: a log may have a million lines.
+    """
+
+    expression: re.Pattern[str]
+    words: tuple[str, ...] = ()
+
+    def finds(self, text: str, lowered: str) -> bool:
+        """Say whether a line is one of them; `lowered` is the line in small letters."""
+        if self.words and not any(word in lowered for word in self.words):
+            return False
+        return self.expression.search(text) is not None
+
+
 class Recorder(Protocol):
     """Where a collector's observations go."""
 
     def keep(self, content: bytes, *, name: str, check: str | None = None) -> BlobRef:
-        """Keep bytes for good and note durably what they are, before anything is judged by them."""
+        """Note what bytes are and keep them, before anything is judged by them.
+
+        From here on they outlive the process; they are on disk before an event that names them is recorded.
+        """
 
     def keep_file(self, path: Path, *, name: str) -> BlobRef:
         """Keep the bytes of a file."""
@@ -47,7 +69,11 @@ class Endpoint:
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     metrics_url: str | None = None
     via_router: bool = False
+    engine_url: str | None = None
+    """The engine's own address behind a router; null where nobody names it."""
     media_part: str = "image_url"
+    ca_file: Path | None = None
+    """Certificates that are believed besides the system's; null for none."""
 
 
 @dataclass(frozen=True)

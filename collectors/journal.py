@@ -1,9 +1,10 @@
-"""The journal of a run: what was seen, noted durably before any event says so.
+"""The journal of a run: what was seen, noted before any event says so.
 
 1. A run has one file beside the ledger, ``STREAM.ndjson``, mode 0600, locked while the run lives; it
    appears with its lock, so that nobody takes a run for dead that is just beginning.
-2. A line is written and flushed before its bytes go into the blob store, so that no bytes lie there
-   of which nothing is known. A line without its bytes says nothing: they had not arrived.
+2. A line is written before its bytes go into the blob store, so that a run that is killed leaves no bytes
+   there of which nothing is known. A line without its bytes says nothing: they had not arrived. Nobody
+   waits for the disk until an event names the bytes; a power cut before that may take both.
 3. An event names what the line named, a moment later. When the process dies in between, the next run
    finds the file without its lock and records from it what no event names yet (`recovery`).
 4. The file goes when its stream is closed. It is private and no evidence by itself: digests in it are
@@ -16,7 +17,7 @@ import fcntl
 import json
 import os
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
@@ -66,16 +67,15 @@ class Journal:
         return cls(path, descriptor)
 
     def write(self, line: KeptLine) -> None:
-        """Add a line and wait until it is on disk.
+        """Add a line, which outlives this process from here on.
 
         Raises:
             CollectorError: it cannot be written; nothing further should be judged.
         """
-        raw = b"\n" + json.dumps(asdict(line)).encode()  # its end is safe whatever became of the one before
+        raw = b"\n" + json.dumps(vars(line)).encode()  # its end is safe whatever became of the one before
         try:
             while raw:  # a disk that fills up takes a part
                 raw = raw[os.write(self._descriptor, raw) :]
-            os.fsync(self._descriptor)
         except OSError as error:
             raise CollectorError(f"the journal {self.path} cannot be written: {error.strerror}") from error
 

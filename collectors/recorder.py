@@ -44,18 +44,18 @@ class LedgerRecorder:
         return LedgerRecorder(self._ledger, self._stream, self._journal, subject, selected_as)
 
     def keep(self, content: bytes, *, name: str, check: str | None = None) -> BlobRef:
-        """Note durably what bytes are, and keep them for good."""
+        """Note what bytes are, and keep them: both outlive this process from here on."""
         self._note(BlobRef(f"sha256:{hashlib.sha256(content).hexdigest()}", len(content)), name, check)
-        return self._ledger.blobs.put(content)
+        return self._ledger.blobs.hold(content)
 
     def keep_file(self, path: Path, *, name: str) -> BlobRef:
-        """Keep the bytes of a file and note durably what they are; a crash in between leaves the file."""
+        """Keep the bytes of a file and note what they are; a crash in between leaves the file."""
         blob = self._ledger.blobs.put_file(path)
         self._note(blob, name, None)
         return blob
 
     def append(self, event: Event, *, subject: Subject, attachments: Sequence[Attachment] = ()) -> str:
-        """Append an event and return its entry hash."""
+        """Append an event and return its entry hash; what it names is on disk before."""
         return self._stream.append([Draft(event, subject, tuple(attachments))])[0].entry_hash
 
     def _note(self, blob: BlobRef, name: str, check: str | None) -> None:

@@ -22,9 +22,11 @@ from anvil.collectors.journal import Journal, KeptLine, left_behind
 from anvil.collectors.launchers.containers import EngineUnreachable
 from anvil.collectors.launchers.interface import Launcher, Running
 from anvil.collectors.recorder import LedgerRecorder
+from anvil.collectors.reports import patterns_of
 from anvil.collectors.running.keeping import EngineEnd
 from anvil.collectors.running.narration import Narrator
 from anvil.collectors.withholding import Secrets
+from anvil.ledger.artifacts import blob_of
 from anvil.ledger.blobs import BlobRef
 from anvil.ledger.drafts import Attachment, Draft
 from anvil.ledger.envelope import Envelope
@@ -32,7 +34,6 @@ from anvil.ledger.events import CaveatNoted, StreamAbandoned
 from anvil.ledger.events.checks import CheckCompleted
 from anvil.ledger.header import Header, Subject
 from anvil.ledger.recording import Ledger
-from anvil.ledger.redaction import blob_of
 from anvil.ledger.streams import Stream
 
 STOP_S = 30.0
@@ -114,8 +115,14 @@ class Recovery:
         if attempt not in known.launched:
             recorder.append(orphan.started(), subject=subject)
         end = EngineEnd(
-            recorder, subject, self.secrets, STOP_S, before_ready=attempt not in known.ready, is_recovered=True
-        )  # fmt: skip
+            recorder,
+            subject,
+            self.secrets,
+            STOP_S,
+            before_ready=attempt not in known.ready,
+            patterns=patterns_of(known.engines.get(attempt)),
+            is_recovered=True,
+        )
         self.narrator.say(f"{attempt}: log kept, {await end.of(orphan)}")
 
     def _unnamed(self, dead: str, lines: Sequence[KeptLine]) -> list[KeptLine]:
@@ -136,13 +143,14 @@ class Recovery:
 
 @dataclass(frozen=True)
 class DeadRun:
-    """What the log says of a dead run: its attempts' subjects, which were launched, which were ready.
+    """What the log says of a dead run: its attempts' subjects and engines, which are launched and not stopped, which ready.
 
     `named` counts how often an event of the run, or of a recovery since, names bytes by subject and digest.
     `abandoned` are the streams that an event since has ended.
     """
 
     subjects: dict[str, Subject] = field(default_factory=dict)
+    engines: dict[str, str] = field(default_factory=dict)
     launched: set[str] = field(default_factory=set)
     ready: set[str] = field(default_factory=set)
     named: Counter[tuple[Subject, str]] = field(default_factory=Counter)
@@ -162,7 +170,7 @@ def read_dead(ledger: Ledger, stream: str) -> DeadRun:
             found.abandoned.add(header.facts["abandoned"])
         if header.stream in streams:
             _take_in(found, header)
-            blobs = (blob_of(ledger, artifact) for artifact in header.artifacts)
+            blobs = (blob_of(ledger.store, artifact) for artifact in header.artifacts)
             found.named.update((header.subject, blob.digest) for blob in blobs if blob is not None)
     return found
 
@@ -174,10 +182,16 @@ def _take_in(found: DeadRun, header: Header) -> None:
             for plan in header.facts["attempts"]:
                 subject = Subject(header.subject.campaign, plan["candidate"], plan["key"])
                 found.subjects[plan["key"]] = subject
+                found.engines[plan["key"]] = plan["engine"]
         case "launch.started/1":
             found.launched.add(attempt)
         case "health.observed/1" if header.facts["is_ready"]:
             found.ready.add(attempt)
+        case "launch.stopped/1" if header.facts["is_removed"]:  # what is found now is another launch
+            found.launched.discard(attempt)
+            found.ready.discard(attempt)
+        case _:
+            pass
 
 
 def _name(recorder: LedgerRecorder, lines: Sequence[KeptLine]) -> None:

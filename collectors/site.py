@@ -2,7 +2,7 @@
 
 1. It is private. It is never part of a recipe or of its digest, and no line of it is published.
 2. A placement is a GPU by its UUID, since the numbers of GPUs change, and ports of its own.
-3. Without a site file everything has a default: no GPU, the recipe's port, the ledger's blobs.
+3. Without a site file everything has a default: no GPU, the recipe's port, no proxy.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from pydantic import Field, StringConstraints
 from anvil.collectors.endpoints import EndpointBlock, Url
 from anvil.collectors.recipes.argv import fill
 from anvil.collectors.recipes.blocks import Port
+from anvil.collectors.recipes.gates import GatePlace
 from anvil.collectors.recipes.parts import Part
 from anvil.collectors.recipes.recipe import Attempt
 from anvil.collectors.recipes.tomlfile import read_toml, validated
@@ -66,16 +67,21 @@ class Site(Part):
     """Folders on this host by the names that recipes mount: `huggingface`, `compile`."""
     endpoints: Mapping[Label, EndpointBlock] = Field(default_factory=dict)
     """Where attempts with launcher `attach` find what is running, by the attempt's key."""
+    restoration: Mapping[Label, GatePlace] = Field(default_factory=dict)
+    """Where the gates of recipes are looked at, by their names."""
     docker: DockerSite = DockerSite()
     """The container engine."""
     proxy: Url | None = None
-    """The proxy for downloads; requests to engines never use one."""
+    """The proxy for downloads of models; requests to engines never use one."""
     ca_file: HostPath | None = None
-    """Certificates to trust besides the system's."""
-    blobs: HostPath | None = None
-    """Where the blob store lies, when not in the ledger's directory."""
+    """Certificates (PEM) to trust besides the system's where an endpoint is reached by `https`."""
     min_free_bytes: Count = 2_000_000_000
-    """A run ends when the disk has less than this."""
+    """A run ends when a disk that it writes to has less than this; 0 lets it go on to the last byte."""
+
+    @property
+    def trusted(self) -> Path | None:
+        """The file of certificates to trust besides the system's; null for none."""
+        return None if self.ca_file is None else Path(self.ca_file).expanduser()
 
     def placement(self, attempt: Attempt) -> Placement:
         """Return where an attempt runs; a placement without GPUs for one that names none.

@@ -3,7 +3,8 @@
 1. ``docs/events.md`` comes from the event classes: their docstrings, the docstrings of their fields, the
    public types and the roles.
 2. ``docs/cli.md`` comes from the commands' own help, 80 columns wide, and from the exit codes.
-3. In ``docs/format.md``, ``docs/recipes.md`` and ``docs/checks.md`` only what stands between
+3. In ``docs/format.md``, ``docs/recipes.md``, ``docs/checks.md``, ``docs/weights.md`` and ``docs/load.md`` only what
+   stands between
    ``<!-- begin generated: NAME -->`` and ``<!-- end generated: NAME -->`` is written; the rest is by hand.
 4. ``docs/schemas/`` holds the JSON Schema of each document, from its model.
 
@@ -21,9 +22,11 @@ from typing import Literal, get_args, get_origin
 
 import click
 from generate_events import BY_HAND, anchor, events_page
+from generate_load import load_blocks
 from generate_recipes import check_blocks, recipe_blocks
 from pydantic import StringConstraints
 
+from anvil.collectors.weights.findings import KINDS
 from anvil.ledger import public, schema
 from anvil.ledger.canonical import decode as decode_canonical
 from anvil.ledger.checks.finding import MEANINGS, Finding
@@ -48,7 +51,8 @@ EXIT_CODES: Mapping[int, str] = {
     0: "Done. From `verify`: everything that could be checked is as it was signed; notes may be printed.",
     1: "Not done; the message says why. From `verify`: something is wrong, and each finding says what.",
     2: "Used wrongly: an unknown option, a missing argument. Nothing was done.",
-    3: "From `verify`: unanchored, or nothing could be checked. From other commands: there is no ledger there.",
+    3: "From `verify`: unanchored, or nothing could be checked. From other commands: there is no ledger there, or its "
+    "artifacts are on a disk that is away.",
     4: "From `verify`: rolled back, or two histories under one name. Do not append; see docs/threat-model.md.",
     130: "Interrupted by the keyboard.",
     141: "Whoever read the output went away.",
@@ -178,6 +182,11 @@ def _verdicts() -> str:
     return "\n".join(rows)
 
 
+def _findings() -> str:
+    rows = [f"| `{kind}` | {meaning} |" for kind, meaning in KINDS.items()]
+    return "\n".join(["| kind | meaning |", "|---|---|", *rows])
+
+
 def _languages() -> str:
     lines = []
     for name, value in vars(public).items():
@@ -277,7 +286,13 @@ def schema_of(name: str) -> str:
 
 def pages() -> dict[Path, str]:
     """Return every generated page as it should be."""
-    filled = {"format.md": blocks(), "recipes.md": recipe_blocks(), "checks.md": check_blocks()}
+    filled = {
+        "format.md": blocks(),
+        "recipes.md": recipe_blocks(),
+        "checks.md": check_blocks(),
+        "load.md": load_blocks(),
+        "weights.md": {"findings": _findings()},
+    }
     return {
         DOCS / "events.md": events_page(),
         DOCS / "cli.md": cli_page(),

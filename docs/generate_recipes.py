@@ -16,7 +16,7 @@ from anvil.collectors import endpoints, site
 from anvil.collectors.checks import CHECKS, parameters
 from anvil.collectors.checks.parameters import Parameters
 from anvil.collectors.endpoints import EndpointBlock
-from anvil.collectors.recipes import blocks, parts, recipe
+from anvil.collectors.recipes import blocks, gates, parts, recipe
 from anvil.ledger import public
 
 RECIPE: dict[str, type[BaseModel]] = {
@@ -32,15 +32,16 @@ RECIPE: dict[str, type[BaseModel]] = {
     "selected": parts.Selected,
     "suite": parts.SelectedSuite,
     "experiment": parts.Experiment,
-    "restoration": parts.RestorationGate,
+    "restoration": gates.RestorationGate,
     "deadlines": parts.Deadlines,
     "site": site.Site,
     "placement": site.Placement,
     "docker": site.DockerSite,
+    "gate-place": gates.GatePlace,
 }
 """Block of docs/recipes.md to the model that it is made from."""
 
-_ALIASES: tuple[ModuleType, ...] = (blocks, parts, recipe, site, endpoints, parameters)
+_ALIASES: tuple[ModuleType, ...] = (blocks, parts, gates, recipe, site, endpoints, parameters)
 _WORDS = {"str": "text", "bool": "true or false", "int": "integer", "None": "nothing"}
 
 

@@ -1,8 +1,9 @@
 """The blob store: artifacts by the digest of their bytes.
 
 1. A blob lies at ``sha256/ab/cdef…``, plain, so that `sha256sum` can check it.
-2. It is written under a temporary name, flushed, renamed, and its directory flushed, *before* an
-   event names it. A crash leaves at worst a blob that nothing names.
+2. It is written under a temporary name and renamed, and it and its name are flushed *before* an event
+   names it: by `put` at once, after `hold` by `flush`, which every append calls. A crash leaves at worst
+   a blob that nothing names, and a power cut one that was held and is not whole; keeping it again mends it.
 3. Folders have mode 0700 and files 0600: a blob may hold a log, a prompt or an answer.
 4. Nothing is written over: equal bytes are kept once.
 """
@@ -14,16 +15,19 @@ import hashlib
 import os
 import re
 import secrets
-from collections.abc import Iterator
-from contextlib import suppress
+from collections.abc import Collection, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import BinaryIO
 
 from anvil.ledger.errors import BlobMissing, LedgerError
-from anvil.ledger.files import flush, flush_directory, make_private_directory, open_plain
+from anvil.ledger.files import flush, flush_path, make_private_directory, open_plain
 
 CHUNK = 1 << 20
+_FLUSHERS = 4
 
 _DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
 
@@ -41,6 +45,7 @@ class BlobStore:
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
+        self._folder = directory / "sha256"
 
     def path(self, digest: str) -> Path:
         """Return where the blob of `digest` lies, whether it is there or not.
@@ -50,16 +55,46 @@ class BlobStore:
         """
         if not _DIGEST.fullmatch(digest):
             raise BlobMissing(f"no digest of a blob: {digest[:80]!r}")
-        name = digest.removeprefix("sha256:")
-        return self.directory / "sha256" / name[:2] / name[2:]
+        return Path(f"{self._folder}/{digest[7:9]}/{digest[9:]}")
 
     def put(self, content: bytes) -> BlobRef:
-        """Keep bytes and return their reference.
+        """Keep bytes and return their reference; they are on disk then.
 
         Raises:
             LedgerError: the file system refused.
         """
-        return self._keep(iter((content,)))
+        return self._keep(iter((content,)), is_flushed=True)
+
+    def hold(self, content: bytes) -> BlobRef:
+        """Keep bytes without waiting for the disk, and return their reference.
+
+        They outlive this process, however it ends, and not yet a power cut: for that there is `flush`.
+
+        Raises:
+            LedgerError: the file system refused.
+        """
+        return self._keep(iter((content,)), is_flushed=False)
+
+    def flush(self, digests: Collection[str]) -> None:
+        """Wait until blobs and their names are on disk, whoever kept them.
+
+        Raises:
+            BlobMissing: one is not there.
+            LedgerError: the file system refused.
+        """
+        if not digests:
+            return
+        paths = [self.path(digest) for digest in digests]
+        paths += {*(path.parent for path in paths), self._folder}
+        # Side by side: a disk that is asked for several at once writes them together.
+        parts = [paths[start::_FLUSHERS] for start in range(_FLUSHERS)]
+        try:
+            for under_way in [_flushing().submit(_flush_all, part) for part in parts if part]:
+                under_way.result()
+        except FileNotFoundError as error:
+            raise BlobMissing(f"a blob is not in the blob store: {error.filename}") from error
+        except OSError as error:
+            raise _refused(self.directory, error) from error
 
     def put_file(self, source: Path) -> BlobRef:
         """Keep the bytes of a file, read once and in pieces.
@@ -69,7 +104,7 @@ class BlobStore:
         """
         try:
             with source.open("rb") as file:
-                return self._keep(_chunks(file))
+                return self._keep(_chunks(file), is_flushed=True)
         except OSError as error:
             raise LedgerError(f"{source} cannot be kept: {error.strerror}") from error
 
@@ -109,7 +144,7 @@ class BlobStore:
 
     def digests(self) -> Iterator[str]:
         """Yield the digest of every blob, by its name; the bytes are not read."""
-        for path in sorted((self.directory / "sha256").glob("[0-9a-f][0-9a-f]/*")):
+        for path in sorted(self._folder.glob("[0-9a-f][0-9a-f]/*")):
             digest = f"sha256:{path.parent.name}{path.name}"
             if _DIGEST.fullmatch(digest):  # not half of a copy
                 yield digest
@@ -124,7 +159,7 @@ class BlobStore:
         try:
             path.unlink(missing_ok=True)
             if path.parent.is_dir():
-                flush_directory(path.parent)
+                flush_path(path.parent)
         except OSError as error:
             raise LedgerError(f"blob {digest} could not be deleted: {error.strerror}") from error
 
@@ -135,45 +170,80 @@ class BlobStore:
             LedgerError: the file system refused.
         """
         try:
-            for path in (self.directory / "sha256").glob(".*"):
+            for path in self._folder.glob(".*"):
                 with path.open("rb") as file, suppress(BlockingIOError):
                     fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
                     path.unlink(missing_ok=True)
         except OSError as error:
             raise LedgerError(f"{self.directory} could not be swept: {error.strerror}") from error
 
-    def _keep(self, chunks: Iterator[bytes]) -> BlobRef:
-        make_private_directory(self.directory / "sha256")
-        temporary = self.directory / "sha256" / f".{secrets.token_hex(8)}"
+    def _keep(self, chunks: Iterator[bytes], *, is_flushed: bool) -> BlobRef:
+        temporary = self._folder / f".{secrets.token_hex(8)}"
         hasher, size = hashlib.sha256(), 0
         try:
-            descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-            with os.fdopen(descriptor, "wb") as file:
-                fcntl.flock(file, fcntl.LOCK_EX)
+            with self._begun(temporary) as file:
                 for chunk in chunks:
                     hasher.update(chunk)
                     size += len(chunk)
                     file.write(chunk)
                 file.flush()
-                flush(file.fileno())
-            ref = BlobRef(f"sha256:{hasher.hexdigest()}", size)
-            self._settle(temporary, ref)
+                if is_flushed:
+                    flush(file.fileno())
+                ref = BlobRef(f"sha256:{hasher.hexdigest()}", size)
+                target = self._settle(temporary, ref)
+            if is_flushed:
+                flush_path(target.parent)
+                flush_path(target.parent.parent)
         except OSError as error:
-            raise LedgerError(
-                f"{self.directory}: a blob could not be written: {error.strerror}",
-                advice="Check free space and the directory's rights.",
-            ) from error
-        finally:
-            temporary.unlink(missing_ok=True)
+            raise _refused(self.directory, error) from error
         return ref
 
-    def _settle(self, temporary: Path, ref: BlobRef) -> None:
+    @contextmanager
+    def _begun(self, temporary: Path) -> Iterator[BinaryIO]:
+        """A new file that is locked while it is written, and is gone when that fails."""
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
+        try:
+            descriptor = os.open(temporary, flags, 0o600)
+        except FileNotFoundError:  # asking beforehand would cost more than all the rest
+            make_private_directory(temporary.parent)
+            descriptor = os.open(temporary, flags, 0o600)
+        try:
+            with os.fdopen(descriptor, "wb") as file:
+                fcntl.flock(file, fcntl.LOCK_EX)
+                yield file
+        except BaseException:
+            temporary.unlink(missing_ok=True)
+            raise
+
+    def _settle(self, temporary: Path, ref: BlobRef) -> Path:
+        """Give a file the name of its blob, unless that has one already, and return where it lies."""
         target = self.path(ref.digest)
-        make_private_directory(target.parent)
-        if self.measure(ref.digest) != ref:  # also mends a blob that a disk damaged
+        if self.measure(ref.digest) == ref:  # otherwise this also mends a blob that a disk damaged
+            temporary.unlink()
+            return target
+        try:
             temporary.rename(target)
-        flush_directory(target.parent)
-        flush_directory(target.parent.parent)
+        except FileNotFoundError:
+            target.parent.mkdir(mode=0o700, exist_ok=True)  # the directory above is flushed with its own
+            temporary.rename(target)
+        return target
+
+
+def _flush_all(paths: Sequence[Path]) -> None:
+    for path in paths:
+        flush_path(path)
+
+
+@lru_cache(maxsize=1)
+def _flushing() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(_FLUSHERS, thread_name_prefix="anvil-flush")
+
+
+def _refused(directory: Path, error: OSError) -> LedgerError:
+    return LedgerError(
+        f"{directory}: a blob could not be written: {error.strerror}",
+        advice="Check free space and the directory's rights.",
+    )
 
 
 def _chunks(file: BinaryIO) -> Iterator[bytes]:

@@ -26,12 +26,26 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "anvil.collectors.commands.importing:import_files",
         "Take in files that were made elsewhere, statement by statement.",
     ),
+    "note": ("anvil.ledger.commands.note:note", "Note a caveat, a gap, or that bytes are lost."),
+    "waive": ("anvil.ledger.commands.waive:waive", "Let a gate pass that did not, for a time."),
+    "decide": (
+        "anvil.ledger.commands.decide:decide",
+        "Record what is to become of a candidate, and what that rests on.",
+    ),
+    "retract": (
+        "anvil.ledger.commands.retract:retract",
+        "Take an event back: it stays in the log and supports nothing.",
+    ),
     "recipe": ("anvil.collectors.commands.recipe:recipe", "Check a recipe, or show what it would run."),
+    "weights": (
+        "anvil.collectors.commands.weights:weights",
+        "Look through model files: digests, headers, and what should not be there.",
+    ),
     "log": ("anvil.ledger.commands.log:log", "List events."),
     "show": ("anvil.ledger.commands.show:show", "Show one event: header, signatures, sealed values."),
     "status": (
         "anvil.projections.commands.status:status",
-        "Show campaigns and attempts, and what is incomplete.",
+        "Show campaigns, what is incomplete, and what people concluded.",
     ),
     "render": (
         "anvil.projections.commands.render:render",
@@ -52,6 +66,14 @@ COMMANDS: dict[str, tuple[str, str]] = {
     ),
     "backup": ("anvil.ledger.commands.backup:backup", "Write one consistent copy of the database."),
     "restore": ("anvil.ledger.commands.restore:restore", "Continue from a copy, as a new ledger."),
+    "recompute": (
+        "anvil.collectors.commands.recompute:recompute",
+        "Make the rows of a load event again, from the bytes that were kept.",
+    ),
+    "selftest": (
+        "anvil.collectors.commands.selftest:selftest",
+        "Measure how far this machine's load client can be off.",
+    ),
 }
 """Command name to where it is, and its line in `anvil --help`."""
 

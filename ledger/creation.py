@@ -5,6 +5,8 @@
 2. Keys are written first, then the database is made under another name and renamed: a crash leaves
    no half-made ledger.
 3. This is the only way a ledger comes to be. Opening one never makes it.
+4. Blobs that are to lie elsewhere get a folder of the ledger's own there, named by its origin: two ledgers
+   never share one, and a disk that is not mounted has none.
 """
 
 from __future__ import annotations
@@ -77,13 +79,15 @@ def create_ledger(
     passphrase: Passphrase = passphrase_from_environment,
     clock: Clock = system_clock,
     continuing: Continuation | None = None,
+    blobs: Path | None = None,
 ) -> Created:
     """Make a ledger in `directory`, which must not exist or be empty.
 
-    `continuing` is what a restore carries over.
+    `continuing` is what a restore carries over. `blobs` is the folder below which the blob store will lie,
+    when not in `directory`.
 
     Raises:
-        LedgerError: the directory is in use or cannot be written.
+        LedgerError: the directory is in use or cannot be written, or there is no folder `blobs`.
         MalformedKey: `encrypt` without a passphrase.
     """
     if directory.exists() and (not directory.is_dir() or any(directory.iterdir())):
@@ -97,6 +101,11 @@ def create_ledger(
             f"{directory} is the current directory; a ledger is moved into its place when it is complete",
             advice="Name a directory in it: `anvil init anvil-ledger`.",
         )
+    if blobs is not None and not blobs.is_dir():
+        raise LedgerError(
+            f"artifacts cannot be kept below {blobs}: there is no such folder",
+            advice="Mount the disk, or make the folder; the ledger gets one of its own in it.",
+        )
     origin = unique_origin(name)
     pairs = [(role, PrivateKey.generate()) for role in FIRST_ROLES]
     first = _first_event(name, origin, pairs, continuing)
@@ -104,16 +113,17 @@ def create_ledger(
     files = {role: keystore.add(role, key, encrypt=encrypt) for role, key in pairs}
     verifier_key = VerifierKey(origin, dict(pairs)["ledger"].public_key)
     staging = target.with_name(f".{target.name}.{secrets.token_hex(4)}")
+    elsewhere = None if blobs is None else by_origin(blobs.resolve(), origin)
     make_private_directory(staging)
     try:
         place = LedgerPlace(staging)
+        _make_blobs(staging / "blobs", elsewhere)
         with Ledger(
             place, Store.create(place.database, origin), keystore, Anchor(state_directory(), origin), clock
         ) as new:
             _record_first(
                 new, dict(pairs)["root"], Draft(first, cosigners=tuple(k for _, k in pairs)), continuing
             )
-        make_private_directory(place.blobs)
         write_whole(place.verifier_key, f"{verifier_key}\n".encode())
         staging.rename(target)
         flush_directory(target.parent)
@@ -122,7 +132,16 @@ def create_ledger(
     finally:
         if staging.exists():
             shutil.rmtree(staging, ignore_errors=True)
+            if elsewhere is not None:
+                shutil.rmtree(elsewhere, ignore_errors=True)
     return Created(LedgerPlace(directory), origin, verifier_key, files)
+
+
+def _make_blobs(path: Path, elsewhere: Path | None) -> None:
+    """Make the blob store at `path`, or a link there to one that lies elsewhere (rule 4)."""
+    make_private_directory(path if elsewhere is None else elsewhere)
+    if elsewhere is not None:
+        path.symlink_to(elsewhere, target_is_directory=True)
 
 
 def _first_event(

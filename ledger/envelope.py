@@ -14,11 +14,9 @@ from __future__ import annotations
 import re
 from binascii import Error as Base64Error
 from binascii import a2b_base64, b2a_base64
-from collections.abc import Iterable
 from typing import NamedTuple
 
 from anvil.ledger.errors import MalformedEnvelope
-from anvil.ledger.signing import Signer
 
 PAYLOAD_TYPE = "application/vnd.anvil.event.v1+json"
 MAX_ENTRY_SIZE = 65_535
@@ -87,14 +85,6 @@ def pae(header: bytes, payload_type: str = PAYLOAD_TYPE) -> bytes:
     """Return the bytes that a signature covers (DSSE v1, PAE)."""
     kind = payload_type.encode()
     return b"DSSEv1 %d %b %d %b" % (len(kind), kind, len(header), header)
-
-
-def sign(header: bytes, signers: Iterable[Signer]) -> Envelope:
-    """Return the envelope of `header` signed by each of `signers` in order."""
-    message = pae(header)
-    return Envelope(
-        header, tuple(Signature(signer.public_key.key_id, signer.sign(message)) for signer in signers)
-    )
 
 
 def _parse_signatures(entry: bytes, position: int) -> tuple[Signature, ...]:

@@ -123,6 +123,12 @@ class CannotVerify(LedgerError):
     exit_code = 3
 
 
+class BlobStoreAway(LedgerError):
+    """The blob store lies elsewhere, and is not there now."""
+
+    exit_code = 3
+
+
 class BlobMissing(LedgerError):
     """The blob store does not hold the bytes that a digest names."""
 

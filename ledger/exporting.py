@@ -4,7 +4,7 @@
 2. ``checkpoint``, ``tile/…`` and ``tile/entries/…`` are as the specification says; ``log.vkey`` is
    beside them for convenience, and whoever verifies should have it from elsewhere.
 3. For an auditor there are also ``openings.ndjson`` (salts and values of what is sealed, and what
-   stands for private artifacts) and the blobs. That is everything private: it is for the auditor, not
+   stands for private artifacts) and the blobs that an exported event names. That is everything private: it is for the auditor, not
    for publication. Repeated, it holds what the ledger holds now: what was redacted since is removed. An
    export without these is refused where they lie, since they would stay and be published with it.
 4. An export can be repeated into the same folder, also after it was interrupted. Full tiles never
@@ -16,10 +16,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from anvil.ledger.artifacts import named_blobs
 from anvil.ledger.blobs import BlobStore
 from anvil.ledger.checkpoint import Checkpoint
 from anvil.ledger.errors import LedgerError
@@ -91,7 +92,8 @@ def export(
             openings = blobs = 0
             if audit:
                 openings = _write_openings(store, target)
-                blobs = _match_blobs(BlobStore(place.blobs), BlobStore(target / BLOBS))
+                named = {blob.digest for _, _, blob in named_blobs(store, 0, state.size)}
+                blobs = _match_blobs(BlobStore(place.blobs), BlobStore(target / BLOBS), named)
             write_whole(target / "checkpoint", note)
         except OSError as error:
             raise LedgerError(f"{target} could not be written: {error.strerror}") from error
@@ -209,9 +211,9 @@ def _write_openings(store: Store, target: Path) -> int:
     return len(lines)
 
 
-def _match_blobs(source: BlobStore, target: BlobStore) -> int:
-    """Make the blobs in `target` exactly those in `source`; return how many there are."""
-    wanted = {target.path(digest): digest for digest in source.digests()}
+def _match_blobs(source: BlobStore, target: BlobStore, named: Collection[str]) -> int:
+    """Make the blobs in `target` exactly those of `named` that `source` has; return how many there are."""
+    wanted = {target.path(digest): digest for digest in source.digests() if digest in named}
     for path in _blob_files(target.directory):
         if path not in wanted:
             path.unlink()

@@ -82,7 +82,14 @@ def flush(descriptor: int) -> None:
 
 def flush_directory(directory: Path) -> None:
     """Wait until the names in a directory are on disk."""
-    descriptor = os.open(directory, os.O_RDONLY)
+    flush_path(directory)
+
+
+def flush_path(path: Path) -> None:
+    """Wait until a file's content, or the names in a directory, are on disk, whoever wrote them."""
+    descriptor = os.open(
+        path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
+    )  # a pipe is refused, and never waited for
     try:
         os.fsync(descriptor)
     finally:

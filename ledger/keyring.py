@@ -7,8 +7,9 @@
 3. A role may sign the types whose class says so (``signed_by``). A ledger key signs no event at all.
    Of a type that this build does not know the right to sign cannot be judged further, and is not.
 4. A rotated key may finish streams that it opened; it opens no new one and changes no keys.
-5. A revoked key may sign nothing from the revoking entry on. What it signed at or after the last
-   good state and before the revocation is disowned: still in the log, supporting nothing.
+5. A revoked key may sign nothing from the revoking entry on, whatever root the revocation states. What
+   it signed at or after the last good state and before the revocation is disowned: still in the log,
+   supporting nothing.
 6. Key events are judged by the keyring as it stood before them. The root key cannot be revoked:
    when it is lost or stolen, a new ledger is made with `anvil restore`.
 """

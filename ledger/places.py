@@ -5,6 +5,8 @@
 2. The anchor lies in the user's state directory (``ANVIL_STATE``), apart from the database, so that
    whoever replaces one has not replaced the other.
 3. Both are kept apart by origin.
+4. The blob store lies in the ledger directory, or ``blobs`` there is a link to it (docs/adr/0019). One
+   that leads nowhere is a disk that is away: nothing is read from it, written or deleted.
 """
 
 from __future__ import annotations
@@ -14,6 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import platformdirs
+
+from anvil.ledger.errors import BlobStoreAway
 
 DEFAULT_DIRECTORY = Path("anvil-ledger")
 
@@ -31,8 +35,20 @@ class LedgerPlace:
 
     @property
     def blobs(self) -> Path:
-        """The blob store."""
-        return self.directory / "blobs"
+        """The blob store.
+
+        Raises:
+            BlobStoreAway: it lies elsewhere, and nothing is there.
+        """
+        path = self.directory / "blobs"
+        if path.is_symlink() and not path.is_dir():
+            raise BlobStoreAway(
+                f"the artifacts of {self.directory} cannot be reached: they lie at {path.readlink()}, where there "
+                "is no folder",
+                advice="Mount that disk or put the folder back. If it is lost, an empty folder there lets "
+                "`anvil verify` say which artifacts are missing.",
+            )
+        return path
 
     @property
     def verifier_key(self) -> Path:

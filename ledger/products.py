@@ -28,5 +28,11 @@ PRODUCTS = frozenset(
         "NVIDIA RTX PRO 6000 Blackwell Workstation Edition",
         "NVIDIA RTX PRO 6000 Blackwell Server Edition",
         "AMD Instinct MI300X",
+        "AMD EPYC 9654 96-Core Processor",
+        "AMD Ryzen 9 9950X 16-Core Processor",
+        "AMD Ryzen Threadripper PRO 7995WX 96-Cores",
+        "Intel(R) Xeon(R) Platinum 8480+",
+        "Intel(R) Xeon(R) Platinum 8480C",
+        "Intel(R) Xeon(R) Processor",
     }
 )

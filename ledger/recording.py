@@ -2,8 +2,9 @@
 
 1. Opening re-verifies what is cheap to verify: schema and triggers, that the stored tree leads to
    the newest stored checkpoint, and that it continues the anchor. Any mismatch refuses to append.
-2. Events are prepared and signed outside the write lock. Under it, in one immediate transaction,
-   each is checked against its stream and the keyring, then all are added or none.
+2. Events are prepared and signed outside the write lock, and the artifacts that they name are flushed to
+   disk, whoever kept them. Under the lock, in one immediate transaction, each event is checked against
+   its stream and the keyring, then all are added or none.
 3. What other processes appended meanwhile is caught up under the lock; nothing is cached that a
    transaction of somebody else could have changed.
 4. A checkpoint is signed and anchored at most one second after an append while the ledger is open,
@@ -40,7 +41,7 @@ from anvil.ledger.public import Role
 from anvil.ledger.signing import Signer
 from anvil.ledger.store import Row, Store
 from anvil.ledger.storedtree import StoredTree
-from anvil.ledger.tail import Tail, stored_head
+from anvil.ledger.tail import Tail
 
 ANCHOR_DELAY_S = 1.0
 
@@ -133,9 +134,10 @@ class Ledger:
             return self._tail.keyring
 
     def head(self, stream: str) -> StreamHead | None:
-        """Return where a stream stands in the log now, or None when it has no event there."""
+        """Return where a stream stands in the log now, closed and abandoned ones too; None when it has no event."""
         with self._lock, self.store.snapshot():
-            return stored_head(self.store, stream)
+            self._tail = self._catch_up()
+            return self._tail.head(stream)
 
     def signer(self, role: Role) -> Signer:
         """Return the newest key of `role` that this user holds.
@@ -169,6 +171,7 @@ class Ledger:
         """
         with self._lock:
             self._raise_publishing_error()
+            self.blobs.flush({a.blob.digest for item in prepared for a in item.draft.attachments})
             with self.store.transaction():
                 tail = self._catch_up()
                 self._require_blobs(prepared)  # under the lock: a redaction deletes under it too

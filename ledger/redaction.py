@@ -16,12 +16,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from anvil.ledger import canonical
+from anvil.ledger.artifacts import blob_of, named_blobs
 from anvil.ledger.blobs import BlobRef
+from anvil.ledger.citations import Citations
 from anvil.ledger.drafts import Draft
 from anvil.ledger.envelope import Envelope
 from anvil.ledger.errors import LedgerError
-from anvil.ledger.events import ArtifactRedacted, Event, SealedRedacted, build, decode
+from anvil.ledger.events import ArtifactRedacted, Event, SealedRedacted, build
 from anvil.ledger.header import ArtifactEntry, Header
 from anvil.ledger.merkle import leaf_hash
 from anvil.ledger.recording import Ledger, Recorded
@@ -114,7 +115,7 @@ def _plan(ledger: Ledger, index: int, fields: Sequence[str], artifacts: Sequence
             advice=f"It has fields {sorted(header.sealed)} and artifacts {sorted(by_name)}.",
         )
     commitments = [header.sealed[name] for name in named] + [a.commitment for a in chosen if a.commitment]
-    blobs = [blob for artifact in chosen if (blob := blob_of(ledger, artifact)) is not None]
+    blobs = [blob for artifact in chosen if (blob := blob_of(ledger.store, artifact)) is not None]
     return _Plan(index, leaf_hash(entry).hex(), named, chosen, tuple(commitments), tuple(blobs))
 
 
@@ -127,17 +128,6 @@ def _require_found(plans: Sequence[_Plan], names: Sequence[str]) -> None:
             f"the event has no sealed field or artifact {', '.join(map(repr, missing))}",
             advice="See `anvil show`.",
         )
-
-
-def blob_of(ledger: Ledger, artifact: ArtifactEntry) -> BlobRef | None:
-    """Return which bytes an artifact names, or None when its opening is gone."""
-    if artifact.commitment is None:
-        return BlobRef(str(artifact.digest), int(artifact.size or 0))
-    opening = ledger.store.opening(artifact.commitment)
-    if opening is None:
-        return None
-    members = canonical.decode(opening.value)
-    return BlobRef(members["digest"], members["size"])
 
 
 def _events(ledger: Ledger, plan: _Plan, reason: str) -> Iterator[Event]:
@@ -160,14 +150,12 @@ def _name_of(event: Event) -> tuple[str, str]:
 
 
 def _already_redacted(ledger: Ledger, target: str) -> set[tuple[str, str]]:
-    """Return what earlier events redacted in `target`: this run then only finishes the deletion."""
-    found = set()
-    for row in ledger.store.of_types((SealedRedacted.event_type, ArtifactRedacted.event_type)):
-        header = Header.parse(Envelope.parse(row.entry).header)
-        event = decode(header.event, header.facts, header.sealed)
-        if isinstance(event, SealedRedacted | ArtifactRedacted) and event.target == target:
-            found.add(_name_of(event))
-    return found
+    """Return what earlier events redacted in `target`: this run then only finishes the deletion.
+
+    What a disowned key redacted explains nothing, and is said again.
+    """
+    earlier = Citations(ledger).about(target, SealedRedacted, ArtifactRedacted)
+    return {_name_of(cited.event) for cited in earlier}
 
 
 def _elsewhere(ledger: Ledger, plans: Sequence[_Plan], start: int, stop: int) -> list[tuple[int, str]]:
@@ -177,12 +165,9 @@ def _elsewhere(ledger: Ledger, plans: Sequence[_Plan], start: int, stop: int) ->
     if not digests:
         return []
     return [
-        (row.entry_index, artifact.name)
-        for row in ledger.store.rows(start, stop)
-        for artifact in Header.parse(Envelope.parse(row.entry).header).artifacts
-        if (row.entry_index, artifact.name) not in planned
-        and (blob := blob_of(ledger, artifact)) is not None
-        and blob.digest in digests
+        (index, name)
+        for index, name, blob in named_blobs(ledger.store, start, stop)
+        if (index, name) not in planned and blob.digest in digests
     ]
 
 

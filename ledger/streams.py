@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Sequence
+from functools import lru_cache
 from importlib.metadata import version
 from types import TracebackType
 from typing import Self
@@ -22,6 +23,7 @@ from anvil.ledger.signing import Signer
 DISTRIBUTION = "anvil-ledger"
 
 
+@lru_cache(maxsize=1)  # it is read from a file of many lines
 def software_version() -> str:
     """Return the version of anvil that runs."""
     return version(DISTRIBUTION)

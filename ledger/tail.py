@@ -15,9 +15,10 @@ from anvil.ledger.checks.keys import CONTROL_TYPES, Control, read_control
 from anvil.ledger.drafts import Prepared
 from anvil.ledger.envelope import Envelope
 from anvil.ledger.errors import ChainBroken, NotPermitted, StoreDamaged
-from anvil.ledger.events import StreamAbandoned
+from anvil.ledger.events import KeyRevoked, StreamAbandoned, TreeState
 from anvil.ledger.header import Header
 from anvil.ledger.keyring import Keyring, KnownKey, changes_keys
+from anvil.ledger.merkle import root_at
 from anvil.ledger.store import Row, Store
 from anvil.ledger.storedtree import StoredTree
 from anvil.ledger.tiledtree import TiledTree
@@ -59,10 +60,11 @@ class Tail:
 
         Raises:
             ChainBroken: it does not follow its stream, or abandons one that is not open.
-            NotPermitted: its key may not sign it, or it belongs to another ledger.
+            NotPermitted: its key may not sign it, it belongs to another ledger, or it revokes a key from a
+                state on that this log never had.
         """
         header, event = item.header, item.draft.event
-        following = follow(self._head(header.stream), header, item.header_hash)
+        following = follow(self.head(header.stream), header, item.header_hash)
         if header.ledger != self._origin:
             raise NotPermitted(f"an event of {header.ledger} is not recorded in {self._origin}")
         if index:  # the first event introduces the key that signs it
@@ -71,8 +73,19 @@ class Tail:
         if isinstance(event, StreamAbandoned):
             self._abandon(event)
         elif changes_keys(event.type):
+            if isinstance(event, KeyRevoked):
+                self._require_state(event.last_good)
             keyring = self.keyring.apply(event, index, item.signed_by)  # type: ignore[arg-type]  # the union's
             self._control.keyrings[self._origin] = keyring
+
+    def head(self, stream: str) -> StreamHead | None:
+        """Return where a stream stands, abandoned by another one or not; None when it has no event here."""
+        if stream not in self._heads:
+            head = _stored_head(self._store, stream)
+            if head is None:
+                return None
+            self._heads[stream] = head.abandoned() if stream in self._abandoned else head
+        return self._heads[stream]
 
     def _read_control(self, rows: Sequence[Row]) -> None:
         found = len(self._control.abandoned)
@@ -87,8 +100,18 @@ class Tail:
             self._abandoned.add(event.abandoned)
             self._heads.pop(event.abandoned, None)
 
+    def _require_state(self, state: TreeState) -> None:
+        """Refuse a state that the stored log never had; `anvil verify` would find it for ever."""
+        if state.size > self.tree.size:
+            raise NotPermitted(f"the last good state has {state.size} entries, the log {self.tree.size}")
+        root = root_at(state.size, StoredTree(self._store).read).hex()
+        if root != state.root:
+            raise NotPermitted(
+                f"the last good state: expected root {root} over {state.size} entries, found {state.root}"
+            )
+
     def _abandon(self, event: StreamAbandoned) -> None:
-        head = self._head(event.abandoned)
+        head = self.head(event.abandoned)
         if head is None or (head.seq, head.header_hash) != (event.last_seq, event.last_header):
             raise ChainBroken(f"stream.abandoned does not name the last event of {event.abandoned}")
         if head.state != "open":
@@ -96,16 +119,8 @@ class Tail:
         self._abandoned.add(event.abandoned)
         self._heads[event.abandoned] = head.abandoned()
 
-    def _head(self, stream: str) -> StreamHead | None:
-        if stream not in self._heads:
-            head = stored_head(self._store, stream)
-            if head is None:
-                return None
-            self._heads[stream] = head.abandoned() if stream in self._abandoned else head
-        return self._heads[stream]
 
-
-def stored_head(store: Store, stream: str) -> StreamHead | None:
+def _stored_head(store: Store, stream: str) -> StreamHead | None:
     """Return where a stream stands in the store, or None when it is not there."""
     index = store.last_of_stream(stream)
     entry = None if index is None else store.entry(index)

@@ -8,7 +8,7 @@ The rules, in the order in which they are checked:
 4. Each entry by itself: spelling, hash, columns, signatures, permission (`checks.entries`).
 5. Streams across runs of entries (`checks.streams`).
 6. Roots: every checkpoint, the anchor, and what else was given to compare with (`checks.tree`).
-7. What is not at hand must have been redacted (`checks.redactions`).
+7. What is not at hand must have been redacted, or said to be lost (`checks.redactions`).
 8. How far the log had come is known only from outside: an anchor, a verifier's own earlier state,
    or a checkpoint that was kept. Without one the verdict is *unanchored*.
 
@@ -218,7 +218,9 @@ class _Verification:
         anchored = self._expected.anchored
         if anchored is not None:
             self._found += missing_anchored_note(notes, anchored.checkpoint, report.begin, report.size)
-        return stored.roots + revocation_roots(control, source.origin) + self._outside_roots()
+        stated = stored.roots + revocation_roots(control, source.origin) + self._outside_roots()
+        self._check_continuity([root for root in stated if root.size < report.begin])
+        return [root for root in stated if root.size >= report.begin]
 
     def _roots_inside(self, control: Control) -> dict[str, list[StatedRoot]]:
         """Return the roots that the trees of carried ranges must have."""
@@ -241,7 +243,7 @@ class _Verification:
             known.append(("the checkpoint given", self._open_pinned(expected.pinned)))
         if expected.state is not None:
             report.anchored_by.append("an earlier verification")
-        stated, older = [], []
+        stated = []
         for by, checkpoint in known:
             if checkpoint.origin != report.origin:
                 self._found.append(_other(by, checkpoint.origin, report.origin))
@@ -249,11 +251,8 @@ class _Verification:
             report.anchored_by.append(by)
             if checkpoint.size > report.size:
                 self._found.append(rolled_back(by, checkpoint.size, report.size))
-            elif checkpoint.size < report.begin:
-                older.append((by, checkpoint))
             else:
                 stated.append(StatedRoot(checkpoint.size, checkpoint.root, by, "split-view"))
-        self._check_continuity(older)
         if expected.anchored is not None and not self._is_ours(expected.anchored):
             message = "the anchor is signed by no ledger key of this ledger"
             self._found.append(Finding("other-ledger", message))
@@ -266,7 +265,7 @@ class _Verification:
             )
         return stated
 
-    def _check_continuity(self, older: list[tuple[str, Checkpoint]]) -> None:
+    def _check_continuity(self, older: list[StatedRoot]) -> None:
         """Rule 8, for what lies before the place where this verification begins."""
         if self._expected.state is not None:
             tree = self._expected.state.tree
@@ -299,7 +298,7 @@ class _Verification:
     def _read_entries(self, control: Control, tree: TreeCheck, streams: StreamCheck, workers: int) -> bool:
         """Rules 4, 5 and 6 over all entries; False when one is missing: what follows it has no place."""
         report = self._report
-        redacted, ends, seen = control.redactions(), control.ends(), 0
+        explained, ends, seen = control.explained(), control.ends(), 0
         job = Job(self._location, control.keyrings, tuple(control.carried), report.signatures)
         done = report.begin
         opened, disowned, unknown = 0, 0, {}  # type: ignore[var-annotated]
@@ -310,7 +309,7 @@ class _Verification:
             ended = bisect_left(ends, stop, key=itemgetter(0))
             streams.take(examined, ends[seen:ended])
             seen = ended
-            self._found += check_unresolved(examined.unresolved, redacted)
+            self._found += check_unresolved(examined.unresolved, explained)
             opened += examined.opened
             disowned += examined.disowned.total()
             for name, count in examined.unknown_types.items():

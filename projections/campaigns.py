@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import assert_never
+from typing import TypeVar, assert_never
 
 from anvil.ledger.events import (
     ArtifactDisclosed,
+    ArtifactMissing,
     ArtifactRedacted,
     CaveatNoted,
     CheckCompleted,
@@ -20,6 +21,7 @@ from anvil.ledger.events import (
     EngineIdentified,
     EngineReported,
     EventRetracted,
+    EvidenceAttached,
     GapNoted,
     HealthObserved,
     HostObserved,
@@ -27,10 +29,12 @@ from anvil.ledger.events import (
     KeyAdded,
     KeyRevoked,
     KeyRotated,
+    LaunchFailed,
     LaunchStarted,
     LaunchStopped,
     LedgerCreated,
     LoadMeasured,
+    LogExcerpted,
     LogRetained,
     ObservationNoted,
     RecipeDeclared,
@@ -45,7 +49,12 @@ from anvil.ledger.events import (
     WeightsInspected,
 )
 from anvil.ledger.events.recipes import DeclaredAttempt, DeclaredCandidate
+from anvil.projections import standing
+from anvil.projections.judgements import Decision, Note, Waiver
 from anvil.projections.seen import Seen
+from anvil.projections.standing import Correction, Standing
+
+T = TypeVar("T")
 
 UNNAMED = "-"
 """The campaign or attempt of events that name none."""
@@ -74,6 +83,7 @@ class AttemptState:
     exit_code: int | None = None
     has_exited: bool = False
     is_stopped: bool = False
+    launch_failure: str | None = None
     checks: Mapping[str, CheckState] = field(default_factory=dict)
 
     def incomplete(self, streams: Mapping[str, str]) -> dict[str, str]:
@@ -105,19 +115,30 @@ class CampaignState:
     recipe: str | None = None
     candidates: Mapping[str, DeclaredCandidate] = field(default_factory=dict)
     attempts: Mapping[str, AttemptState] = field(default_factory=dict)
-    observations: frozenset[str] = frozenset()
-    caveats: Mapping[str, str] = field(default_factory=dict)
-    gaps: Mapping[str, str] = field(default_factory=dict)
+    observations: Mapping[str, int] = field(default_factory=dict)
+    caveats: Mapping[str, Note] = field(default_factory=dict)
+    gaps: Mapping[str, Note] = field(default_factory=dict)
+    waivers: Mapping[str, Waiver] = field(default_factory=dict)
+    decisions: Mapping[str, Decision] = field(default_factory=dict)
     imports: Mapping[str, str] = field(default_factory=dict)
     """The formats of the files that were imported."""
 
 
 @dataclass(frozen=True)
 class Campaigns:
-    """Everything that is known, by campaign, and how each stream stands."""
+    """Everything that is known, by campaign, how each stream stands, and how each event that others name.
+
+    `disowned` counts the events that a revoked key signed after its last good state: they change nothing.
+    """
 
     campaigns: Mapping[str, CampaignState] = field(default_factory=dict)
     streams: Mapping[str, str] = field(default_factory=dict)
+    standing: Standing = field(default_factory=Standing)
+    disowned: int = 0
+
+    def decisions(self) -> dict[str, Decision]:
+        """Return every decision, by entry hash."""
+        return {name: each for c in self.campaigns.values() for name, each in c.decisions.items()}
 
 
 def fold(events: Iterable[Seen], state: Campaigns | None = None) -> Campaigns:
@@ -131,6 +152,8 @@ def fold(events: Iterable[Seen], state: Campaigns | None = None) -> Campaigns:
 def step(state: Campaigns, seen: Seen) -> Campaigns:  # noqa: C901  # one line a type, on purpose
     """Return the state after one more event."""
     event, header = seen.event, seen.header
+    if seen.is_disowned:
+        return replace(state, disowned=state.disowned + 1)
     match event:
         case StreamOpened():
             return _stream(state, header.stream, "open")
@@ -139,11 +162,15 @@ def step(state: Campaigns, seen: Seen) -> Campaigns:  # noqa: C901  # one line a
         case StreamAbandoned():
             return _stream(state, event.abandoned, "abandoned")
         case EventRetracted():
-            return _retract(state, event.target)
+            return _retract(_stand(state, seen, event), event.target)
+        case SealedRedacted() | ArtifactRedacted() | ArtifactMissing() | EvidenceAttached():
+            return _stand(state, seen, event)
         case RecipeDeclared():
             return _declare(state, seen, event)
         case LaunchStarted():
             return _launch(state, seen)
+        case LaunchFailed():
+            return _attempt(state, seen, lambda a: replace(a, launch_failure=event.failure))
         case HealthObserved():
             return _attempt(state, seen, lambda a: replace(a, is_ready=event.is_ready))
         case EngineExited():
@@ -153,14 +180,18 @@ def step(state: Campaigns, seen: Seen) -> Campaigns:  # noqa: C901  # one line a
         case CheckCompleted():
             return _check(state, seen, event)
         case ObservationNoted():
-            noted = {seen.entry_hash}
-            return _campaign(state, seen, lambda c: replace(c, observations=c.observations | noted))
+            said = {seen.entry_hash: seen.index}
+            return _campaign(state, seen, lambda c: replace(c, observations={**c.observations, **said}))
         case CaveatNoted():
-            text = {seen.entry_hash: event.text}
-            return _campaign(state, seen, lambda c: replace(c, caveats={**c.caveats, **text}))
+            caveat = {seen.entry_hash: Note(seen.index, seen.entry_hash, event.text, event.about)}
+            return _campaign(state, seen, lambda c: replace(c, caveats={**c.caveats, **caveat}))
         case GapNoted():
-            text = {seen.entry_hash: event.text}
-            return _campaign(state, seen, lambda c: replace(c, gaps={**c.gaps, **text}))
+            gap = {seen.entry_hash: Note(seen.index, seen.entry_hash, event.text)}
+            return _campaign(state, seen, lambda c: replace(c, gaps={**c.gaps, **gap}))
+        case WaiverGranted():
+            return _waive(state, seen, event)
+        case DecisionRecorded():
+            return _decide(_stand(state, seen, event), seen, event)
         case ImportRecorded():
             taken_in = {seen.entry_hash: event.format}
             return _campaign(state, seen, lambda c: replace(c, imports={**c.imports, **taken_in}))
@@ -171,19 +202,16 @@ def step(state: Campaigns, seen: Seen) -> Campaigns:  # noqa: C901  # one line a
             | KeyAdded()
             | KeyRotated()
             | KeyRevoked()
-            | SealedRedacted()
-            | ArtifactRedacted()
             | ArtifactDisclosed()
             | HostObserved()
             | WeightsInspected()
             | EngineIdentified()
             | EngineReported()
             | LogRetained()
+            | LogExcerpted()
             | SuiteCompleted()
             | LoadMeasured()
             | RestorationChecked()
-            | WaiverGranted()
-            | DecisionRecorded()
         ):
             return state  # says nothing about how far a campaign has come
         case _:
@@ -223,6 +251,8 @@ def _declare(state: Campaigns, seen: Seen, event: RecipeDeclared) -> Campaigns:
 
 def _launch(state: Campaigns, seen: Seen) -> Campaigns:
     def launched(attempt: AttemptState) -> AttemptState:
+        # Launched once more in one stream is one attempt, and what was judged before the engine ended holds.
+        goes_on = attempt.stream == seen.header.stream
         return replace(
             attempt,
             stream=seen.header.stream,
@@ -231,7 +261,8 @@ def _launch(state: Campaigns, seen: Seen) -> Campaigns:
             exit_code=None,
             has_exited=False,
             is_stopped=False,
-            checks={},
+            launch_failure=None,
+            checks=attempt.checks if goes_on else {},
         )
 
     return _attempt(state, seen, launched)
@@ -245,12 +276,42 @@ def _check(state: Campaigns, seen: Seen, event: CheckCompleted) -> Campaigns:
 
 def _statement(state: Campaigns, seen: Seen, event: StatementImported) -> Campaigns:
     """Count what a file calls a caveat or a gap among those of the campaign."""
-    said = {seen.entry_hash: "; ".join(value.text for value in event.values if value.text is not None)}
+    text = "; ".join(value.text for value in event.values if value.text is not None)
+    said = {seen.entry_hash: Note(seen.index, seen.entry_hash, text)}
     if event.topic == "caveat":
         return _campaign(state, seen, lambda c: replace(c, caveats={**c.caveats, **said}))
     if event.topic == "gap":
         return _campaign(state, seen, lambda c: replace(c, gaps={**c.gaps, **said}))
     return state
+
+
+def _stand(state: Campaigns, seen: Seen, event: Correction) -> Campaigns:
+    return replace(state, standing=standing.step(state.standing, seen, event))
+
+
+def _waive(state: Campaigns, seen: Seen, event: WaiverGranted) -> Campaigns:
+    granted = Waiver(
+        seen.index,
+        seen.entry_hash,
+        event.gate,
+        event.granted_by,
+        event.reason,
+        event.expires,
+        event.about,
+    )
+    return _campaign(state, seen, lambda c: replace(c, waivers={**c.waivers, seen.entry_hash: granted}))
+
+
+def _decide(state: Campaigns, seen: Seen, event: DecisionRecorded) -> Campaigns:
+    decided = Decision(
+        seen.index,
+        seen.entry_hash,
+        event.verdicts,
+        event.sentence,
+        event.rests_on,
+        event.supersedes,
+    )
+    return _campaign(state, seen, lambda c: replace(c, decisions={**c.decisions, seen.entry_hash: decided}))
 
 
 def _retract(state: Campaigns, target: str) -> Campaigns:
@@ -264,11 +325,17 @@ def _retract(state: Campaigns, target: str) -> Campaigns:
         name: replace(
             campaign,
             attempts={key: without(attempt) for key, attempt in campaign.attempts.items()},
-            observations=campaign.observations - {target},
-            caveats={key: text for key, text in campaign.caveats.items() if key != target},
-            gaps={key: text for key, text in campaign.gaps.items() if key != target},
-            imports={key: name for key, name in campaign.imports.items() if key != target},
+            observations=_without(campaign.observations, target),
+            caveats=_without(campaign.caveats, target),
+            gaps=_without(campaign.gaps, target),
+            waivers=_without(campaign.waivers, target),
+            decisions=_without(campaign.decisions, target),
+            imports=_without(campaign.imports, target),
         )
         for name, campaign in state.campaigns.items()
     }
     return replace(state, campaigns=campaigns)
+
+
+def _without(said: Mapping[str, T], target: str) -> Mapping[str, T]:
+    return {key: value for key, value in said.items() if key != target}

@@ -7,20 +7,23 @@
    were kept needs an artifact, and complete evidence misses nothing.
 3. An artifact that is gone makes its event `artifact-missing`, whatever it was.
 4. A choice (a recipe's value, a decision, a caveat) is `declared`.
-5. A published document is a claim of somebody else about another run, and so is each statement of it:
+5. Bytes attached later raise an event to what they support, and are part of its support then. A choice and
+   somebody else's claim never rise.
+6. A published document is a claim of somebody else about another run, and so is each statement of it:
    `external-prior`, unless the raw evidence that the statement names by digest is attached.
-6. A retracted event, and one by a key that was disowned by then, supports nothing: it is no source.
+7. A retracted event, and one by a key that was disowned by then, supports nothing: it is no source.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import assert_never
 
 from anvil.ledger.events import (
     AnyEvent,
     ArtifactDisclosed,
+    ArtifactMissing,
     ArtifactRedacted,
     CaveatNoted,
     CheckCompleted,
@@ -29,6 +32,7 @@ from anvil.ledger.events import (
     EngineIdentified,
     EngineReported,
     EventRetracted,
+    EvidenceAttached,
     GapNoted,
     HealthObserved,
     HostObserved,
@@ -36,10 +40,12 @@ from anvil.ledger.events import (
     KeyAdded,
     KeyRevoked,
     KeyRotated,
+    LaunchFailed,
     LaunchStarted,
     LaunchStopped,
     LedgerCreated,
     LoadMeasured,
+    LogExcerpted,
     LogRetained,
     ObservationNoted,
     RecipeDeclared,
@@ -54,13 +60,16 @@ from anvil.ledger.events import (
     WeightsInspected,
 )
 from anvil.ledger.public import EvidenceStatus
-from anvil.projections.figures import ArtifactName, Source
+from anvil.projections.figures import RANKED, ArtifactName, Source, Support
 from anvil.projections.record import Kept, Record
 
 KEEPS_BYTES: frozenset[EvidenceStatus] = frozenset(
     {"retained-complete", "retained-bounded-log", "imported-artifact"}
 )
 """The statuses which say that bytes were kept."""
+
+NEVER_RISES: frozenset[EvidenceStatus] = frozenset({"declared", "external-prior"})
+"""The statuses of what is no observation of ours."""
 
 _ASKED_THE_ENDPOINT = frozenset({"version_endpoint", "models_endpoint", "props_endpoint", "log_line"})
 
@@ -72,13 +81,15 @@ class Evidence:
     record: Record
 
     def source(self, kept: Kept) -> Source | None:
-        """Return an event as evidence, or None when it supports nothing (rule 6)."""
-        if kept.entry_hash in self.record.retracted:
+        """Return an event as evidence, or None when it supports nothing (rule 7)."""
+        if not self._counts(kept):
             return None
-        disowned_from = self.record.disowned.get(kept.key)
-        if disowned_from is not None and kept.index >= disowned_from:
-            return None
-        return Source(kept.entry_hash, kept.event, tuple(a.name for a in kept.artifacts), self.status(kept))
+        own, later = self._own_status(kept), tuple(self._later(kept))
+        status = self.status(kept)
+        rests = Support()
+        for found in later if status != own else ():
+            rests |= found.support
+        return Source(kept.entry_hash, kept.event, tuple(a.name for a in kept.artifacts), status, rests)
 
     def sources(self, events: Iterable[Kept]) -> tuple[Source, ...]:
         """Return those of `events` that support something, in order."""
@@ -90,17 +101,39 @@ class Evidence:
         return tuple(name for name in named if ArtifactName(kept.entry_hash, name) in self.record.gone)
 
     def status(self, kept: Kept) -> EvidenceStatus:
-        """Return how strong an event is."""
+        """Return how strong an event is, with what was attached to it later (rule 5)."""
+        own = self._own_status(kept)
+        if status_of(kept.event, has_artifact=bool(kept.artifacts)) in NEVER_RISES:
+            return own
+        return strongest((own, *(found.status for found in self._later(kept))))
+
+    def _own_status(self, kept: Kept) -> EvidenceStatus:
         if self.gone(kept):
             return "artifact-missing"
         return status_of(kept.event, has_artifact=bool(kept.artifacts))
 
+    def _later(self, kept: Kept) -> Iterator[Source]:
+        for found in self.record.attached.get(kept.entry_hash, ()):
+            if self._counts(found):
+                names = tuple(artifact.name for artifact in found.artifacts)
+                yield Source(found.entry_hash, found.event, names, self._own_status(found))
 
-def status_of(event: AnyEvent, *, has_artifact: bool) -> EvidenceStatus:
+    def _counts(self, kept: Kept) -> bool:
+        """Rule 7."""
+        disowned_from = self.record.disowned.get(kept.key)
+        is_disowned = disowned_from is not None and kept.index >= disowned_from
+        return kept.entry_hash not in self.record.retracted and not is_disowned
+
+
+def status_of(event: AnyEvent, *, has_artifact: bool) -> EvidenceStatus:  # noqa: C901  # one line a type
     """Return how strong an event is whose artifacts, if any, are all there."""
     match event:
         case ObservationNoted():
             return _said(event, has_artifact=has_artifact)
+        case EvidenceAttached():
+            if event.status in KEEPS_BYTES and not has_artifact:
+                return "operator-observed-incomplete"
+            return event.status
         case LogRetained():
             whole: EvidenceStatus = "retained-complete" if event.is_whole else "retained-bounded-log"
             return whole if has_artifact or not event.kept_bytes else "operator-observed-incomplete"
@@ -118,6 +151,8 @@ def status_of(event: AnyEvent, *, has_artifact: bool) -> EvidenceStatus:
         case (
             HostObserved()
             | LaunchStarted()
+            | LaunchFailed()
+            | LogExcerpted()
             | EngineExited()
             | LaunchStopped()
             | RestorationChecked()
@@ -139,11 +174,17 @@ def status_of(event: AnyEvent, *, has_artifact: bool) -> EvidenceStatus:
             | EventRetracted()
             | SealedRedacted()
             | ArtifactRedacted()
+            | ArtifactMissing()
             | ArtifactDisclosed()
         ):
             return "declared"
         case _:
             assert_never(event)
+
+
+def strongest(statuses: Iterable[EvidenceStatus]) -> EvidenceStatus:
+    """Return the strongest of ranked statuses."""
+    return min(statuses, key=RANKED.index)
 
 
 def _seen(has_bytes: bool) -> EvidenceStatus:

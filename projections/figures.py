@@ -80,14 +80,17 @@ class Source:
     event: AnyEvent
     artifacts: tuple[str, ...]
     status: EvidenceStatus
+    later: Support = Support()
+    """What was attached to it later and raised its status."""
 
     @property
     def support(self) -> Support:
-        """The event and all its artifacts."""
-        return Support(
+        """The event and all its artifacts, and what was attached to it later."""
+        own = Support(
             frozenset((self.entry_hash,)),
             frozenset(ArtifactName(self.entry_hash, name) for name in self.artifacts),
         )
+        return own | self.later
 
     def stated(self, *path: str | int, status: EvidenceStatus | None = None) -> Figure:
         """Return the figure at `path` in the clear fields of the event (rule 2).

@@ -14,12 +14,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import takewhile
 from typing import assert_never
 
 from anvil.ledger.events import (
     AnyEvent,
     ArtifactDisclosed,
+    ArtifactMissing,
     ArtifactRedacted,
     CaveatNoted,
     CheckCompleted,
@@ -28,6 +30,7 @@ from anvil.ledger.events import (
     EngineIdentified,
     EngineReported,
     EventRetracted,
+    EvidenceAttached,
     GapNoted,
     HealthObserved,
     HostObserved,
@@ -35,10 +38,12 @@ from anvil.ledger.events import (
     KeyAdded,
     KeyRevoked,
     KeyRotated,
+    LaunchFailed,
     LaunchStarted,
     LaunchStopped,
     LedgerCreated,
     LoadMeasured,
+    LogExcerpted,
     LogRetained,
     ObservationNoted,
     RecipeDeclared,
@@ -130,7 +135,11 @@ class Record:
     size: int = 0
     campaigns: Mapping[str, Campaign] = field(default_factory=dict)
     retracted: frozenset[str] = frozenset()
-    gone: frozenset[ArtifactName] = frozenset()
+    redacted: frozenset[ArtifactName] = frozenset()
+    lost: Mapping[ArtifactName, str] = field(default_factory=dict)
+    """Artifacts of which somebody said that they are gone, and the event that says so."""
+    attached: Mapping[str, tuple[Kept, ...]] = field(default_factory=dict)
+    """Evidence found later, by the event that it supports."""
     disowned: Mapping[str, int] = field(default_factory=dict)
     """Key to the index from which on it is not believed."""
     corrections: Mapping[str, int] = field(default_factory=dict)
@@ -140,10 +149,17 @@ class Record:
     synthetic: frozenset[str] = frozenset()
     """The synthetic streams that are open; events remember it of theirs."""
 
+    @cached_property
+    def gone(self) -> frozenset[ArtifactName]:
+        """The artifacts that were redacted, or lost as far as nobody took that back."""
+        lost = (name for name, said in self.lost.items() if said not in self.retracted)
+        return self.redacted.union(lost)
+
     def every(self) -> Iterator[Kept]:
         """Yield every event that is kept."""
         for campaign in self.campaigns.values():
             yield from campaign.every()
+        yield from (kept for found in self.attached.values() for kept in found)
 
 
 def fold(events: Iterable[Seen], state: Record | None = None, *, as_of: int | None = None) -> Record:
@@ -186,7 +202,9 @@ class _Growing:
         self._size = record.size
         self._campaigns = {name: _GrowingCampaign(one) for name, one in record.campaigns.items()}
         self._retracted = set(record.retracted)
-        self._gone = set(record.gone)
+        self._redacted = set(record.redacted)
+        self._lost = dict(record.lost)
+        self._attached = {target: list(found) for target, found in record.attached.items()}
         self._disowned = dict(record.disowned)
         self._corrections = dict(record.corrections)
         self._begins = dict(record.begins)
@@ -197,7 +215,9 @@ class _Growing:
             self._size,
             {name: campaign.frozen() for name, campaign in self._campaigns.items()},
             frozenset(self._retracted),
-            frozenset(self._gone),
+            frozenset(self._redacted),
+            dict(self._lost),
+            {target: tuple(found) for target, found in self._attached.items()},
             dict(self._disowned),
             dict(self._corrections),
             dict(self._begins),
@@ -207,7 +227,9 @@ class _Growing:
     def add(self, seen: Seen) -> None:  # noqa: C901  # one line a type, on purpose
         event, header = seen.event, seen.header
         self._size = seen.index + 1
-        if isinstance(event, EventRetracted | ArtifactRedacted | KeyRevoked):
+        if isinstance(
+            event, EventRetracted | ArtifactRedacted | ArtifactMissing | EvidenceAttached | KeyRevoked
+        ):
             self._corrections[seen.entry_hash] = seen.index
         match event:
             case StreamOpened():
@@ -220,7 +242,13 @@ class _Growing:
             case EventRetracted():
                 self._retracted.add(event.target)
             case ArtifactRedacted():
-                self._gone.add(ArtifactName(event.target, event.artifact))
+                self._redacted.add(ArtifactName(event.target, event.artifact))
+            case ArtifactMissing():
+                self._lost[ArtifactName(event.target, event.artifact)] = seen.entry_hash
+            case EvidenceAttached():
+                for name in event.restores:
+                    self._lost.pop(ArtifactName(event.target, name), None)
+                self._attached.setdefault(event.target, []).append(self._kept(seen))
             case KeyRevoked():
                 first = self._begins.get(header.ledger, 0) + event.last_good.size
                 self._disowned[event.key] = min(first, self._disowned.get(event.key, first))
@@ -228,13 +256,14 @@ class _Growing:
                 self._begins[event.origin] = seen.index
             case RecipeDeclared():
                 self._declared(seen, event)
-            case LaunchStarted():
+            case LaunchStarted() | LaunchFailed():
                 self._about_attempt(seen, is_new=True)
             case (
                 HealthObserved()
                 | EngineIdentified()
                 | EngineReported()
                 | EngineExited()
+                | LogExcerpted()
                 | LogRetained()
                 | LaunchStopped()
                 | CheckCompleted()

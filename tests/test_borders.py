@@ -67,6 +67,11 @@ MUTATIONS: list[tuple[str, str, dict[str, str]]] = [
         {"collectors/docker.py": "import anvil.collectors.host", "collectors/host.py": ""},
     ),
     (
+        "load-layers",
+        "what measures also parses",
+        {"collectors/load/closed_loop.py": "import anvil.collectors.load.rows"},
+    ),
+    (
         "documents-apart",
         "one knows another",
         {

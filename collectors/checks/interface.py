@@ -33,6 +33,9 @@ from anvil.ledger.public import MediaType
 CHAT = "/v1/chat/completions"
 RESPONSES = "/v1/responses"
 
+_KEPT_AT_ONCE = 64 << 10
+"""Up to how many bytes are kept without a thread. To hand over so few takes longer than to keep them."""
+
 _MEDIA_TYPE: TypeAdapter[str] = TypeAdapter(MediaType)
 
 ParametersT = TypeVar("ParametersT", bound=Parameters)
@@ -171,10 +174,11 @@ class CheckContext(Generic[ParametersT]):
         return exchange
 
     async def _keep(self, name: str, content: bytes, media_type: str) -> None:
-        """Keep bytes beside what else is in flight: waiting for a disk must not hold up other requests."""
-        recorder = self.under_test.recorder
-        blob = await asyncio.to_thread(recorder.keep, content, name=name, check=self.check)
-        self.attachments.append(Attachment(name, media_type, blob))
+        """Keep bytes beside what else is in flight: hashing and copying them must not hold up other requests."""
+        if len(content) <= _KEPT_AT_ONCE:
+            self.keep(name, content, media_type)
+        else:
+            await asyncio.to_thread(self.keep, name, content, media_type)
 
     def keep(self, name: str, content: bytes, media_type: str) -> None:
         """Keep bytes as a private artifact of the event to come."""

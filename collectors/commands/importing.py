@@ -185,7 +185,7 @@ def _require_new(ledger: Ledger, imports: Sequence[_Import]) -> None:
         if path is not None and entry_hash not in retracted:
             raise ImportRefused(
                 f"{path}: campaign {header.subject.campaign!r} already holds {header.facts['format']}, at index {index}",
-                advice="See `anvil show`. Import it under another --campaign.",
+                advice=f"Import it under another --campaign, or take the other back: `anvil retract {index}`.",
             )
 
 

@@ -9,12 +9,14 @@ from pathlib import Path
 import click
 
 from anvil.collectors.checks import complaints_of
+from anvil.collectors.commands.gates import look_at_gates
 from anvil.collectors.endpoints import plain_url
 from anvil.collectors.recipes import Recipe, load_recipe
 from anvil.collectors.recovery import Recovery
 from anvil.collectors.running.launching import launchers
 from anvil.collectors.running.narration import Narrator, narrator
-from anvil.collectors.running.run import Running, RunPlan, carry_out, interruptible
+from anvil.collectors.running.run import Done, Running, RunPlan, carry_out, interruptible
+from anvil.collectors.running.space import Space
 from anvil.collectors.site import Site, load_site
 from anvil.collectors.withholding import Secrets
 from anvil.ledger.commands.output import answer, answer_json, json_option, place
@@ -35,6 +37,7 @@ _file = click.Path(path_type=Path, dir_okay=False, exists=True)
 )
 @click.option("--base-url", metavar="URL", help="Test what answers there; launch and stop nothing.")
 @click.option("--recover", "only_recover", is_flag=True, help="Only collect what a crashed run left behind.")
+@click.option("--gates", "only_gates", is_flag=True, help="Only look whether all is as before the campaign.")
 @json_option
 def run(
     recipe: str | None,
@@ -44,23 +47,30 @@ def run(
     attempts: tuple[str, ...],
     base_url: str | None,
     only_recover: bool,
+    only_gates: bool,
     as_json: bool,
 ) -> None:
     """Run a recipe: launch, look, check, keep, stop.
 
     RECIPE is a file, or the name of a recipe that comes with anvil. Every step is an event; what a run
-    left behind when it crashed is collected before anything new starts. Exit code 0: ran to its end,
-    whatever the verdicts; 1: could not.
+    left behind when it crashed is collected before anything new starts. An engine that cannot be launched
+    ends its own attempt alone. Exit code 0: ran to its end, whatever the verdicts; 1: could not.
 
     \b
     Examples:
       anvil run quickstart
       anvil run mine.toml --site anvil-site.toml --only tools-batch
+      anvil run mine.toml --gates
       anvil run --recover
     """
     if recipe is None and not only_recover:
         raise click.UsageError("Name a RECIPE, or give --recover.")
+    if only_gates and (recipe is None or only_recover):
+        raise click.UsageError("--gates looks at the gates of one RECIPE, and recovers nothing.")
     site = load_site(site_file)
+    if only_gates and recipe is not None:
+        look_at_gates(load_recipe(recipe, complaints_of), site, campaign, as_json=as_json)
+        return
     plan = (
         None
         if recipe is None or only_recover
@@ -68,20 +78,35 @@ def run(
     )
     told = narrator()
     try:
-        found, streams = asyncio.run(_run(plan, site, told))
+        found, done = asyncio.run(_run(plan, site, told))
     except asyncio.CancelledError:
         raise CollectorError("the run was interrupted; what it had seen is recorded") from None
     finally:
         told.close()
+    failed = list(done.not_launched)
     if as_json:
-        answer_json("anvil.run/1", {"streams": streams, "recovered": found})
+        members = {"streams": list(done.streams), "recovered": found, "not_launched": failed}
+        answer_json("anvil.run/1", members)
     elif plan is None:
         answer(f"Collected what {found} crashed runs left." if found else "No crashed run left anything.")
     else:
-        answer(f"Ran {plan.recipe.name} into campaign {plan.campaign}. See `anvil status`.")
+        but = f", but for {', '.join(failed)}, which could not be launched" if failed else ""
+        answer(f"Ran {plan.recipe.name} into campaign {plan.campaign}{but}. See `anvil status`.")
 
 
-async def _run(plan: RunPlan | None, site: Site, told: Narrator) -> tuple[int, list[str]]:
+def _require_launched(done: Done) -> None:
+    """Refuse to call a run done in which no engine was launched.
+
+    Raises:
+        CollectorError: none was; the first reason is told.
+    """
+    failed = list(done.not_launched.values())
+    if failed and len(failed) == len(done.streams):
+        several = "no attempt could be launched; the first: " if len(failed) > 1 else ""
+        raise CollectorError(f"{several}{failed[0]}", advice=failed[0].advice)
+
+
+async def _run(plan: RunPlan | None, site: Site, told: Narrator) -> tuple[int, Done]:
     ledger_place = place()
     private = ledger_place.directory / "runs"
     with (
@@ -92,8 +117,16 @@ async def _run(plan: RunPlan | None, site: Site, told: Narrator) -> tuple[int, l
         journals = private / "journals"
         found = await Recovery(ledger, by_name.values(), journals, Secrets.of(os.environ), told).run()
         if plan is None:
-            return found, []
-        return found, await carry_out(plan, Running(ledger, by_name, told, journals))
+            return found, Done((), {})
+        places = {
+            "the ledger": ledger_place.directory,
+            "the blob store": ledger_place.blobs,
+            "the logs of engines": private / "spools",
+        }
+        space = Space(places, site.min_free_bytes)
+        done = await carry_out(plan, Running(ledger, by_name, told, journals, space))
+        _require_launched(done)
+        return found, done
 
 
 def _plan(

@@ -19,7 +19,7 @@
 7. Only the choice with index 0 is read.
 """
 
-from anvil.collectors.completion.chat import read_chat, read_chat_stream
+from anvil.collectors.completion.chat import DONE, KEEPALIVES, Watch, read_chat, read_chat_stream
 from anvil.collectors.completion.responses import read_responses
 
-__all__ = ["read_chat", "read_chat_stream", "read_responses"]
+__all__ = ["DONE", "KEEPALIVES", "Watch", "read_chat", "read_chat_stream", "read_responses"]

@@ -29,10 +29,11 @@ class _Call:
 
 
 class Calls:
-    """Takes the pieces of tool calls. `warn` is told what was odd."""
+    """Takes the pieces of tool calls. `warn` is told what was odd, `heard` of each piece that says something."""
 
-    def __init__(self, warn: Callable[[str], None]) -> None:
+    def __init__(self, warn: Callable[[str], None], heard: Callable[[], None]) -> None:
         self._warn = warn
+        self._heard = heard
         self._calls: list[_Call] = []
         self._by_index: dict[int, _Call] = {}
         self._by_id: dict[str, _Call] = {}
@@ -82,6 +83,8 @@ class Calls:
         if call.name != name:
             call.name += name
         arguments = function.get("arguments")
+        if name or arguments:
+            self._heard()
         if isinstance(arguments, str):
             call.arguments.append(arguments)
         elif arguments is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Protocol
 
 from anvil.collectors.bodies import Unreadable, read_json, read_object
 from anvil.collectors.completion.reading import Reading, error_text, read_body
@@ -13,7 +13,7 @@ from anvil.collectors.sse import Parser, ServerSentEvent
 from anvil.ledger.events.checks import ReasoningChannel
 
 DONE = "[DONE]"
-_KEEPALIVES = frozenset({"", '""'})
+KEEPALIVES = frozenset({"", '""'})
 _CHANNELS: tuple[ReasoningChannel, ...] = ("reasoning", "reasoning_content")
 _PIECE = 1 << 16
 
@@ -38,7 +38,17 @@ def read_chat(exchange: Exchange) -> Answer:
     return reading.answer(CHAT)
 
 
-def read_chat_stream(exchange: Exchange) -> Answer:
+class Watch(Protocol):
+    """Looks on while a stream is read."""
+
+    def see(self, event: ServerSentEvent, reading: Reading) -> None:
+        """Called after each event; `reading.output` is what this one held."""
+
+    def end(self, parser: Parser) -> None:
+        """Called after the last."""
+
+
+def read_chat_stream(exchange: Exchange, watch: Watch | None = None) -> Answer:
     """Return what a stream of `chat.completion.chunk` means."""
     reading = Reading(exchange, "malformed_stream")
     body = read_body(reading)
@@ -46,7 +56,12 @@ def read_chat_stream(exchange: Exchange) -> Answer:
         parser, told = Parser(), _Told()
         for at in range(0, len(body), _PIECE):
             for event in parser.feed(body[at : at + _PIECE]):
+                reading.output.clear()
                 told.take(reading, event)
+                if watch:
+                    watch.see(event, reading)
+        if watch:
+            watch.end(parser)
         if told.events == 0 and body:
             _take_other(reading, body)
         _take_end(reading, parser, told)
@@ -62,7 +77,7 @@ class _Told:
 
     def take(self, reading: Reading, event: ServerSentEvent) -> None:
         self.events += 1
-        if event.data in _KEEPALIVES:
+        if event.data in KEEPALIVES:
             return
         if self.is_done:
             reading.warn("data_after_done")

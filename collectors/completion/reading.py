@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal
 
 from anvil.collectors import failures
 from anvil.collectors.bodies import Unreadable, content, read_object
@@ -13,6 +13,9 @@ from anvil.collectors.completion.calls import Calls
 from anvil.collectors.completion.usage import Names, read_usage
 from anvil.collectors.interface import Answer, Exchange, ToolCall
 from anvil.ledger.events.checks import FailureClass, ReasoningChannel
+
+Output = Literal["reasoning", "content", "tool"]
+"""What a piece of an answer can hold that a model wrote."""
 
 _PIECES = frozenset({"malformed_body", "malformed_stream", "truncated_stream", "unexpected_finish_reason"})
 _TAGS = re.compile(
@@ -24,13 +27,17 @@ _TAGS = re.compile(
 
 
 class Reading:
-    """Collects what the pieces of an answer say. `malformed` is the class of what cannot be read."""
+    """Collects what the pieces of an answer say. `malformed` is the class of what cannot be read.
+
+    `output` is what was heard since somebody emptied it; a call counts with its name, or with arguments.
+    """
 
     def __init__(self, exchange: Exchange, malformed: FailureClass) -> None:
         self.exchange = exchange
         self.malformed = malformed
         self.finish_reason: str | None = None
-        self.calls = Calls(self.warn)
+        self.output: set[Output] = set()
+        self.calls = Calls(self.warn, lambda: self.output.add("tool"))
         self.raw: Any = None
         self._usage: Mapping[str, Any] | None = None
         self._model: str | None = None
@@ -74,10 +81,14 @@ class Reading:
     def take_visible(self, text: str) -> None:
         """Add to the visible answer."""
         self._visible.append(text)
+        if text:
+            self.output.add("content")
 
     def take_reasoning(self, channel: ReasoningChannel, text: str) -> None:
         """Add to the reasoning of a channel."""
         self._reasoning.setdefault(channel, []).append(text)
+        if text:
+            self.output.add("reasoning")
 
     def take_model(self, model: object) -> None:
         """Note which model answers."""
@@ -112,6 +123,11 @@ class Reading:
         return ""
 
     # --- what it comes to ---------------------------------------------------------------------------
+
+    @property
+    def reported(self) -> Mapping[str, Any] | None:
+        """The last usage that is not null, as it came."""
+        return self._usage
 
     @property
     def failed(self) -> bool:

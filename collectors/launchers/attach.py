@@ -71,9 +71,9 @@ class AttachLauncher:
         try:
             inspected = await self._engine.inspect(name)
         except NoSuchObject as error:
-            raise LaunchFailed(f"there is no container {name!r} to attach to") from error
+            raise LaunchFailed(f"there is no container {name!r} to attach to", problem="not_found") from error
         if exit_of(inspected, plan.secrets) is not None:
-            raise LaunchFailed(f"the container {name!r} does not run")
+            raise LaunchFailed(f"the container {name!r} does not run", problem="not_found")
         found = plan_of(inspected, plan.provenance, plan.secrets)
         found = replace(found, placement=plan.placement, log_limits=plan.log_limits, target=target)
         found = replace(found, secrets=plan.secrets.joined(Secrets.of(found.env)))
@@ -94,7 +94,7 @@ class AttachLauncher:
 def _process(plan: LaunchPlan, target: AttachTarget, pid: int) -> AttachedProcess:
     found = procfs.process(pid)
     if found is None:
-        raise LaunchFailed(f"there is no process {pid} to attach to")
+        raise LaunchFailed(f"there is no process {pid} to attach to", problem="not_found")
     env = procfs.environment(pid) or {}
     secrets = plan.secrets.joined(Secrets.of(env))
     seen = replace(plan, argv=tuple(procfs.argv(pid) or ()), env=env, secrets=secrets)

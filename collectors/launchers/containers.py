@@ -71,6 +71,10 @@ class ContainerEngine:
         if self._client is not None:
             self._client.close()
 
+    async def version(self) -> str:
+        """Return the engine's version as it says it; raises like `inspect`."""
+        return str((await self._ask(lambda client: client.api.version()))["Version"])
+
     async def inspect(self, container: str) -> dict[str, Any]:
         """Return what the engine says of a container.
 

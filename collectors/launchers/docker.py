@@ -15,6 +15,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -100,12 +101,28 @@ class DockerLauncher:
             spool.remove()
             raise LaunchFailed(clean_text(str(error), plan.secrets)) from error
         spool.identified(container=identity)
+        await self._require_gpus(plan, identity, spool)
         refusal = ""
         try:
             await self._engine.start(identity)
         except EngineRefused as error:
             refusal = clean_text(str(error), plan.secrets)
         return DockerRunning(self._engine, spool, plan.secrets, refusal=refusal)
+
+    async def _require_gpus(self, plan: LaunchPlan, container: str, spool: Spool) -> None:
+        """Look whether the engine took the GPUs that it was asked for: podman 4 leaves them out without a word."""
+        if not plan.gpus:
+            return
+        requests = (await self._engine.inspect(container))["HostConfig"].get("DeviceRequests") or ()
+        given = {gpu for request in requests for gpu in request.get("DeviceIDs") or ()}
+        if given >= set(plan.gpus):
+            return
+        await self._engine.remove(container)
+        spool.remove()
+        raise LaunchFailed(
+            f"the container engine made a container with {len(given)} of the {len(plan.gpus)} GPUs asked for",
+            advice="Use Docker, or an engine whose Docker interface knows GPU requests.",
+        )
 
     async def _image(self, container: ContainerPlan) -> dict[str, Any]:
         if not _PINNED.fullmatch(container.image):
@@ -117,7 +134,9 @@ class DockerLauncher:
             return await self._engine.inspect_image(container.image)
         except NoSuchObject as error:
             raise LaunchFailed(
-                f"the image {container.image} is not on this host", advice=f"docker pull {container.image}"
+                f"the image {container.image} is not on this host",
+                advice=f"docker pull {container.image}",
+                problem="not_found",
             ) from error
 
     async def orphans(self, ledger: str, secrets: Secrets = NO_SECRETS) -> Sequence[DockerRunning]:
@@ -207,7 +226,7 @@ def exit_of(inspected: Mapping[str, Any], secrets: Secrets) -> Exit | None:
     return Exit(
         code=None if never_ran else state.get("ExitCode"),
         oom_killed=state.get("OOMKilled"),
-        health=(state.get("Health") or {}).get("Status"),
+        health=(state.get("Health") or {}).get("Status") or None,
         message=clean_text(state.get("Error") or "", secrets),
     )
 
@@ -249,8 +268,8 @@ class DockerRunning:
                 self._exit = NOBODY_KNOWS  # somebody else removed it
             else:
                 self._exit = exit_of(inspected, self._secrets)
-            if self._exit is None and self._refusal:
-                self._exit = Exit(message=self._refusal)
+            if self._refusal and (self._exit is None or not self._exit.message):
+                self._exit = replace(self._exit or Exit(), message=self._refusal)  # podman keeps no reason
         return self._exit
 
     async def log(self) -> BoundedLog:

@@ -2,9 +2,10 @@
 
 1. A thread reads what the container engine gives and appends it to the spool's file, so that the log
    is ours even when the container is not there any more.
-2. Each message comes with its time. The time of the last one written is the cursor: after a break, or
-   in the next run after a crash, following goes on behind it. The file is cut to what the cursor
-   covers first, so nothing is there twice.
+2. Each message comes with its time. The time of the last one written, and how many of that time were
+   written, is the cursor: after a break, or in the next run after a crash, following goes on behind it.
+   The file is cut to what the cursor covers first, so nothing is there twice. Times repeat: the pieces of
+   a line that is longer than 16 KiB have one time, and podman tells whole seconds.
 3. A container with a terminal has no message borders: after a break its log is read from the start.
 4. When the container has ended, the thread ends with its last message.
 """
@@ -44,6 +45,11 @@ class Follower:
             log.expect_again()  # what an earlier follower wrote behind its cursor
         self._is_stopped = threading.Event()
         self._messages: Any = None
+        self._moment, _, count = log.cursor.partition(" ")
+        self._written = int(count or 0)
+        """How many messages of that moment are in the file."""
+        self._seen = 0
+        """How many of them came since following began."""
         self._uncounted = 0
         self._noted = time.monotonic()
         self._thread = threading.Thread(target=self._run, name=f"anvil-log-{container[:12]}", daemon=True)
@@ -82,8 +88,9 @@ class Follower:
     def _follow(self, client: Any) -> bool:
         """Follow once, and say whether that was all."""
         try:
+            self._seen = 0
             self._messages = log_messages(
-                client, self._container, since=_second(self._log.cursor), has_terminal=self._has_terminal
+                client, self._container, since=_second(self._moment), has_terminal=self._has_terminal
             )
             self._cut()  # not before the engine has agreed to give it again
             with self._log.path.open("ab", buffering=0) as file:
@@ -110,16 +117,26 @@ class Follower:
             self._log.cut_to_cursor()
 
     def _take(self, message: bytes, file: BinaryIO) -> None:
-        moment = ""
         if not self._has_terminal:
             stamp, _, message = message.partition(b" ")
-            moment = stamp.decode("ascii", "replace")
-            if moment <= self._log.cursor:
+            if not self._is_new(stamp.decode("ascii", "replace")):
                 return
-        self._log.append(file, message, moment)
+        self._log.append(file, message, f"{self._moment} {self._written}")
         self._uncounted += len(message)
         if self._uncounted >= _COUNT_EVERY_BYTES or time.monotonic() - self._noted >= _NOTE_EVERY_S:
             self._settle()
+
+    def _is_new(self, moment: str) -> bool:
+        """Say whether a message is not in the file yet, and count it."""
+        if moment < self._moment:
+            return False
+        if moment > self._moment:
+            self._moment, self._written, self._seen = moment, 0, 0
+        self._seen += 1
+        if self._seen <= self._written:
+            return False
+        self._written += 1
+        return True
 
     def _settle(self) -> None:
         if self._has_terminal:
@@ -130,6 +147,6 @@ class Follower:
         self._noted = time.monotonic()
 
 
-def _second(cursor: str) -> int | None:
-    """Return the second of a cursor, from which the engine is asked to go on; the rest is skipped here."""
-    return int(datetime.fromisoformat(cursor[:19] + "+00:00").timestamp()) if cursor else None
+def _second(moment: str) -> int | None:
+    """Return the second from which the engine is asked to go on; what is there already is skipped here."""
+    return int(datetime.fromisoformat(moment[:19] + "+00:00").timestamp()) if moment else None

@@ -21,7 +21,7 @@ from typing import Literal, Protocol
 from anvil.collectors.launchers.logs import DEFAULT_LIMITS, BoundedLog, LogLimits
 from anvil.collectors.withholding import NO_SECRETS, Secrets, clean_argv, clean_env
 from anvil.ledger.errors import CollectorError
-from anvil.ledger.events.launches import LaunchStarted
+from anvil.ledger.events.launches import LaunchProblem, LaunchStarted
 
 LauncherName = Literal["docker", "process", "attach"]
 
@@ -37,7 +37,11 @@ class NotKept(CollectorError):
 
 
 class LaunchFailed(CollectorError):
-    """An engine could not be started."""
+    """An engine could not be started; `problem` says of what kind the reason is."""
+
+    def __init__(self, message: str, *, advice: str = "", problem: LaunchProblem = "refused") -> None:
+        super().__init__(message, advice=advice)
+        self.problem = problem
 
 
 @dataclass(frozen=True)

@@ -16,9 +16,8 @@ from __future__ import annotations
 import ctypes
 import json
 import os
-import re
 import threading
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -32,7 +31,7 @@ _SLACK = 4 << 20  # a hole is made when at least this much would be given back
 _KEEP_SIZE_AND_PUNCH = 0x01 | 0x02  # FALLOC_FL_KEEP_SIZE | FALLOC_FL_PUNCH_HOLE, linux/falloc.h
 
 MAX_LINE = 2_000
-"""Characters of one line in an excerpt or among the last lines."""
+"""Characters of one line among the last lines."""
 
 MAX_LAST_LINES_BYTES = 32_000
 """Bytes of the last lines as JSON: they fit a sealed field."""
@@ -48,15 +47,6 @@ class LogLimits:
 
 DEFAULT_LIMITS = LogLimits()
 """16 MiB: every engine's start-up, and the end."""
-
-
-@dataclass(frozen=True)
-class Excerpt:
-    """One line of a log by its number in the whole log, from 1, and the pattern that found it."""
-
-    line: int
-    text: str
-    pattern: str
 
 
 @dataclass(frozen=True)
@@ -110,19 +100,6 @@ class BoundedLog:
             return
         yield from _numbered(self.head, 1)
         yield from _numbered(self.tail, self.lines - self.tail.count(b"\n") + 1)
-
-    def excerpts(
-        self, patterns: Mapping[str, re.Pattern[str]], *, secrets: Secrets = NO_SECRETS, limit: int = 200
-    ) -> list[Excerpt]:
-        """Return at most `limit` lines that match, each once, under the first pattern that does."""
-        found: list[Excerpt] = []
-        for number, text in self.numbered():
-            name = next((name for name, pattern in patterns.items() if pattern.search(text)), None)
-            if name is not None:
-                found.append(Excerpt(number, clean_text(text[:MAX_LINE], secrets), name))
-            if len(found) == limit:
-                break
-        return found
 
     def last_lines(self, count: int = 40, *, secrets: Secrets = NO_SECRETS) -> list[str]:
         """Return the last lines without secrets, fewer where they would not fit a sealed field."""
@@ -265,8 +242,3 @@ def _punch(path: Path, offset: int, length: int) -> None:
         )  # a refusal leaves the bytes where they are
     finally:
         os.close(descriptor)
-
-
-def patterns(expressions: Iterable[str]) -> dict[str, re.Pattern[str]]:
-    """Return expressions by their own text, for `BoundedLog.excerpts`."""
-    return {expression: re.compile(expression) for expression in expressions}

@@ -41,7 +41,7 @@ from anvil.collectors.launchers.interface import (
 from anvil.collectors.launchers.logs import BoundedLog
 from anvil.collectors.launchers.spools import Spool, abandoned, taken
 from anvil.collectors.withholding import NO_SECRETS, Secrets, clean_document
-from anvil.ledger.events.launches import LaunchStarted
+from anvil.ledger.events.launches import LaunchProblem, LaunchStarted
 
 _INHERITED = ("PATH", "HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "TMPDIR", "TZ", "LD_LIBRARY_PATH")
 _PAUSE_S = 0.05
@@ -76,7 +76,8 @@ class ProcessLauncher:
         except OSError as error:
             spool.remove()
             message = f"{plan.argv[0] if plan.argv else 'nothing'!r} could not be started: {error.strerror or error}"
-            raise LaunchFailed(message) from error
+            problem: LaunchProblem = "not_found" if isinstance(error, FileNotFoundError) else "refused"
+            raise LaunchFailed(message, problem=problem) from error
         found = procfs.process(child.pid)
         spool.identified(pid=child.pid, start_ticks=found.start_ticks if found else 0, boot=procfs.boot_id())
         if plan.cpus:

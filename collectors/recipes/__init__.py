@@ -4,6 +4,7 @@
 """
 
 from anvil.collectors.recipes.blocks import Container
+from anvil.collectors.recipes.gates import RestorationGate
 from anvil.collectors.recipes.loader import load_recipe, packaged_recipes, parse_recipe
 from anvil.collectors.recipes.parts import (
     Candidate,
@@ -11,7 +12,6 @@ from anvil.collectors.recipes.parts import (
     Experiment,
     Hardware,
     ModelPackage,
-    RestorationGate,
     SelectedCheck,
     SelectedProtocol,
     SelectedSuite,

@@ -7,13 +7,14 @@ over the block's. Nothing else is inherited from anywhere.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Annotated, Literal
 
-from pydantic import Field, StringConstraints
+from pydantic import AfterValidator, Field, StringConstraints
 
 from anvil.collectors.endpoints import EndpointBlock, EnvironmentName
-from anvil.collectors.recipes.parts import Part, Text, Value
+from anvil.collectors.recipes.parts import Part, Text, Value, refusal
 from anvil.ledger.public import Label, Revision, Version, Word
 
 Argument = Annotated[str, StringConstraints(max_length=10_000, pattern=r"^[^\x00]*$")]
@@ -27,6 +28,21 @@ Size = Annotated[str, StringConstraints(pattern=r"^[1-9][0-9]{0,5}[kmg]$")]
 
 ContainerPath = Annotated[str, StringConstraints(pattern=r"^/[A-Za-z0-9._/-]*$", max_length=300)]
 """A path inside a container."""
+
+
+def _compiled(text: str) -> str:
+    try:
+        re.compile(text)
+    except re.error as error:
+        raise refusal(
+            f"{text[:60]!r} is no regular expression: {error}",
+            "Write one as Python's `re` reads it, in single quotes, so that a backslash is one",
+        ) from error
+    return text
+
+
+Expression = Annotated[str, StringConstraints(min_length=1, max_length=500), AfterValidator(_compiled)]
+"""A regular expression, as Python's `re` reads it, found anywhere in a line."""
 
 LauncherName = Literal["docker", "process", "attach"]
 
@@ -79,6 +95,8 @@ class EngineBlock(Part):
     """Where it listens: inside a container, or on this host unless the site says otherwise."""
     settings: Mapping[Label, Value] = Field(default_factory=dict)
     """What is set, as facts to publish."""
+    log_patterns: Mapping[Label, Expression] = Field(default_factory=dict)
+    """Lines of its log to count and quote besides what is always looked for, by names of your own."""
     container: Container | None = None
     """Of `docker` only."""
     endpoint: EndpointBlock | None = None

@@ -35,6 +35,7 @@ from anvil.collectors.recipes.argv import (
 from anvil.collectors.recipes.blocks import AttemptBlock, EngineBlock
 from anvil.collectors.recipes.comparison import experiment_complaints
 from anvil.collectors.recipes.flags import FLAGS, passed_value, says_the_same
+from anvil.collectors.recipes.gates import gate_complaints
 from anvil.collectors.recipes.parts import Selected
 from anvil.collectors.recipes.problems import Complaint, KeyPath
 from anvil.collectors.recipes.recipe import Attempt, RecipeFile
@@ -72,6 +73,7 @@ def references(file: RecipeFile) -> Iterator[Complaint]:
     yield from _twice("attempts", [block.key for block in file.attempts])
     yield from _twice("experiments", [item.key for item in file.experiments])
     yield from _twice("restoration", [gate.gate for gate in file.restoration])
+    yield from gate_complaints(file.restoration)
     lists = {"checks": file.checks, "suites": file.suites, "protocols": file.protocols}
     known = {kind: _names(selected) for kind, selected in lists.items()}
     for kind, names in known.items():

@@ -206,14 +206,3 @@ class Experiment(Part):
     """The settings that differ, or flags (``--name``); nothing else may."""
     protocols: tuple[Label, ...] = ()
     """What is measured on both."""
-
-
-class RestorationGate(Part):
-    """Something recorded before the campaign and compared after it: a `[[restoration]]` block."""
-
-    gate: Label
-    """What it is called."""
-    kind: Literal["http", "container", "file", "command", "memory"]
-    """How it is looked at; the site says where."""
-    about: Text
-    """What it shows, for people."""

@@ -13,14 +13,15 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from anvil.collectors.endpoints import NO_BLOCK, EndpointBlock
+from anvil.collectors.interface import LogPattern
 from anvil.collectors.recipes.blocks import AttemptBlock, Container, EngineBlock, LauncherName
+from anvil.collectors.recipes.gates import RestorationGate
 from anvil.collectors.recipes.parts import (
     Candidate,
     Deadlines,
     Experiment,
     Hardware,
     Part,
-    RestorationGate,
     SelectedCheck,
     SelectedProtocol,
     SelectedSuite,
@@ -30,7 +31,7 @@ from anvil.collectors.recipes.parts import (
 from anvil.ledger.public import Label, SettingValue
 
 OnExit = Literal["stop", "relaunch"]
-"""What happens when an engine ends by itself: the attempt ends too, or it is launched once more."""
+"""What happens when an engine ends by itself: the attempt ends too, or it is launched once more and goes on."""
 
 
 class RecipeFile(Part):
@@ -65,7 +66,7 @@ class RecipeFile(Part):
     deadlines: Deadlines = Deadlines()
     """How long is waited."""
     on_exit: OnExit = "stop"
-    """What happens when an engine ends by itself."""
+    """When an engine ends by itself: the attempt ends too, or it is launched once more and goes on."""
 
 
 @dataclass(frozen=True)
@@ -99,6 +100,7 @@ class Attempt:
     container: Container | None = None
     endpoint: EndpointBlock = NO_BLOCK
     settings: Mapping[str, SettingValue] = field(default_factory=dict)
+    log_patterns: Mapping[str, LogPattern] = field(default_factory=dict)
     checks: tuple[SelectedCheck, ...] = ()
     suites: tuple[SelectedSuite, ...] = ()
     protocols: tuple[SelectedProtocol, ...] = ()

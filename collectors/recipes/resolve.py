@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import TypeVar
 
 from anvil.collectors.endpoints import NO_BLOCK
+from anvil.collectors.interface import LogPattern
 from anvil.collectors.recipes.argv import fill, remove_sequence, set_value
 from anvil.collectors.recipes.blocks import AttemptBlock, EngineBlock
 from anvil.collectors.recipes.parts import Candidate, Selected
@@ -61,6 +63,7 @@ def resolve_attempt(file: RecipeFile, block: AttemptBlock) -> Attempt:
         env_names=engine.env_names,
         container=engine.container,
         endpoint=engine.endpoint or NO_BLOCK,
+        log_patterns={name: LogPattern(re.compile(text)) for name, text in engine.log_patterns.items()},
         settings={**engine.settings, **block.settings},
         checks=_selected(file.checks, block.checks),
         suites=_selected(file.suites, block.suites),

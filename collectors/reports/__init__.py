@@ -7,6 +7,7 @@ from typing import Any
 
 from anvil.collectors.reports.interface import Reader, Report, read
 from anvil.collectors.reports.llamacpp import LlamacppReader
+from anvil.collectors.reports.patterns import patterns_of
 from anvil.collectors.reports.sglang import SglangReader
 from anvil.collectors.reports.vllm import VllmReader
 
@@ -24,4 +25,4 @@ def read_report(
     return None if reader is None else read(reader, log, metrics, props)
 
 
-__all__ = ["READERS", "Report", "read_report"]
+__all__ = ["READERS", "Report", "patterns_of", "read_report"]

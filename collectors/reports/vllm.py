@@ -1,4 +1,4 @@
-"""What vLLM says of itself: its start-up log (V1 engine, 0.9 to 0.23) and `vllm:cache_config_info`."""
+"""What vLLM says of itself: its start-up log (V1 engine, 0.9 to 0.32) and `vllm:cache_config_info`."""
 
 from __future__ import annotations
 
@@ -12,6 +12,10 @@ from anvil.collectors.reports.interface import Found, Rule, fixed, metric, numbe
 def _window(match: re.Match[str]) -> Iterable[Found]:
     yield Found("context_tokens", number=match.group(1).replace(",", ""))
     yield Found("full_window_concurrency", number=match.group(2))
+
+
+def _kv_memory(match: re.Match[str]) -> Iterable[Found]:
+    yield Found("kv_memory_gib", number=match.group(1) or match.group(2))  # the second on the processor
 
 
 def _sequences(match: re.Match[str]) -> Iterable[Found]:
@@ -41,7 +45,12 @@ class VllmReader:
     version = 1
     rules = (
         Rule(re.compile(r"Model loading took ([0-9.]+) GiB"), number("weight_memory_gib")),
-        Rule(re.compile(r"Available KV cache memory: ([0-9.]+) GiB"), number("kv_memory_gib")),
+        Rule(
+            re.compile(
+                r"Available KV cache memory: ([0-9.]+) GiB|Explicitly set \(([0-9.]+)/[0-9.]+\) GiB for KV"
+            ),
+            _kv_memory,
+        ),
         Rule(re.compile(r"KV cache size: ([0-9,]+) tokens"), number("kv_capacity_tokens")),
         Rule(re.compile(r"Maximum concurrency for ([0-9,]+) tokens per request: ([0-9.]+)x"), _window),
         Rule(re.compile(r"Initializing a V\d LLM engine .* with config: "), _configuration),

@@ -5,7 +5,11 @@
 2. Whatever happens in between, an interrupt too, the engine is kept and stopped at the end.
 3. An engine that ends by itself ends the attempt: what was selected and has no verdict yet is
    recorded as incomplete, `engine_exited`, the check that it broke off too. One that never generates a
-   token, or could not be launched, leaves its checks incomplete, `prerequisite_failed`.
+   token, or could not be launched, leaves its checks incomplete, `prerequisite_failed`; so do the checks
+   that a disk without room leaves no time for.
+4. Where the recipe says `relaunch`, an engine of ours that ended by itself is kept and removed like any
+   other and launched once more, in the same stream. The check that it broke off keeps its verdict; the
+   second launch goes on with those that have none yet. A second end is the end of the attempt.
 """
 
 from __future__ import annotations
@@ -13,14 +17,16 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from anvil.collectors.checks import (
     CHECKS,
     Check,
     CheckContext,
+    History,
     UnderTest,
     carry_out,
     context,
@@ -31,18 +37,25 @@ from anvil.collectors.checks.interface import Launched as LaunchedForChecks
 from anvil.collectors.cleaning import clean_event
 from anvil.collectors.client import Client, Deadlines
 from anvil.collectors.health import Health, observe_health
-from anvil.collectors.identity import Launched, identify
 from anvil.collectors.interface import Endpoint
+from anvil.collectors.launchers.containers import EngineUnreachable
 from anvil.collectors.launchers.interface import LOOPBACK, NOBODY_KNOWS, Launcher, LaunchFailed, Running
 from anvil.collectors.recipes import SelectedCheck
 from anvil.collectors.recorder import LedgerRecorder
-from anvil.collectors.reports import READERS, read_report
+from anvil.collectors.reports import patterns_of
+from anvil.collectors.running.identifying import Identifying, own_endpoint
 from anvil.collectors.running.keeping import EngineEnd
 from anvil.collectors.running.narration import Narrator
 from anvil.collectors.running.planning import Planned
+from anvil.collectors.running.space import ADVICE, DiskFull, Space
+from anvil.ledger import events
 from anvil.ledger.drafts import Attachment
-from anvil.ledger.events import Event
+from anvil.ledger.events import Event, WeightsInspected
 from anvil.ledger.events.checks import CheckCompleted, FailureClass
+from anvil.ledger.events.launches import LaunchProblem
+
+FREE_IT = "Stop what holds it, or give the attempt another port or placement in the site file."
+"""What to do about a port or GPU that is taken."""
 
 _SECOND = 1_000_000_000
 _QUESTION_S = 60.0  # how long an endpoint may take to say who it is
@@ -61,26 +74,56 @@ class AttemptRun:
     recorder: LedgerRecorder
     narrator: Narrator
     selected: Sequence[SelectedCheck]
+    space: Space
+    weights: WeightsInspected | None = None
+    """What was seen of its weights on this host; null when nothing was."""
+    _launches: int = 0
     _was_ready: bool = False
+    _is_relaunch_due: bool = False
+    _shortage: str | None = None
+    _left: list[SelectedCheck] = field(init=False)
+    """The selected checks that have left no event yet."""
+    _history: History = field(default_factory=History)
 
-    async def run(self) -> None:
-        """Carry the attempt out to its end.
+    def __post_init__(self) -> None:
+        self._left = list(self.selected)
+
+    async def run(self, holder: str | None = None) -> None:
+        """Carry the attempt out to its end; `holder` is who has its port or a GPU, null for nobody.
 
         Raises:
-            AnvilError: it could not be launched, or what was seen could not be kept.
+            LaunchFailed: its engine could not be launched; that is recorded, with all its checks.
+            EngineUnreachable: likewise, and there is no container engine for other attempts either.
+            DiskFull: a disk has too little left, at its beginning or after some of its checks.
+            AnvilError: what was seen could not be kept.
         """
+        key = self.planned.attempt.key
+        await self._launch(f"attempt {key!r} was not started", holder)
+        if self._is_relaunch_due:
+            self.narrator.say(f"{key}: the engine ended by itself and is launched once more")
+            holder = await self.launcher.occupied(self.planned.plan)
+            with suppress(LaunchFailed):  # it is recorded, and is the end of an attempt that was launched
+                await self._launch(f"the engine of attempt {key!r} was not launched once more", holder)
+
+    async def _launch(self, otherwise: str, holder: str | None) -> None:
+        """Launch, watch and end one engine; `otherwise` says, for a message, what does not happen."""
         attempt = self.planned.attempt
+        self._was_ready = self._is_relaunch_due = False
         self.narrator.begin(f"{attempt.key}: launching {attempt.engine}")
         started_ns = time.monotonic_ns()
-        # Neither starting nor ending is cancelled: an interrupt must not leave an engine behind, nor tear
-        # one down unkept.
-        starting = asyncio.ensure_future(self.launcher.start(self.planned.plan))
-        interrupted = await _to_the_end(starting)
         try:
+            self.space.require(otherwise)
+            if holder is not None:
+                raise LaunchFailed(f"{otherwise}: {holder}", advice=FREE_IT, problem="occupied")
+            # Neither starting nor ending is cancelled: an interrupt must not leave an engine behind, nor
+            # tear one down unkept.
+            starting = asyncio.ensure_future(self.launcher.start(self.planned.plan))
+            interrupted = await _to_the_end(starting)
             running = starting.result()
-        except LaunchFailed as error:
-            self._never_launched(str(error))
+        except (DiskFull, LaunchFailed, EngineUnreachable) as error:
+            self._never_launched(error)
             raise
+        self._launches += 1
         try:
             if interrupted is not None:
                 raise interrupted
@@ -89,8 +132,14 @@ class AttemptRun:
             await self._watch(running, started_ns)
         finally:
             limit = attempt.deadlines.stop_s
+            patterns = {**attempt.log_patterns, **patterns_of(attempt.engine), **attempt.log_patterns}
             end = EngineEnd(
-                self.recorder, self.planned.subject, self.planned.secrets, limit, not self._was_ready
+                self.recorder,
+                self.planned.subject,
+                self.planned.secrets,
+                limit,
+                not self._was_ready,
+                patterns,
             )
             ending = asyncio.ensure_future(end.of(running))
             interrupted = await _to_the_end(ending)
@@ -102,11 +151,20 @@ class AttemptRun:
         attachments = () if inspect is None else (self._attach("inspect", "application/json", inspect),)
         self.recorder.append(running.started(), subject=self.planned.subject, attachments=attachments)
 
-    def _never_launched(self, why: str) -> None:
-        """Record each selected check as one that could not be carried out."""
+    def _never_launched(self, error: DiskFull | LaunchFailed | EngineUnreachable) -> None:
+        """Record why, and each check that is left as one that could not be carried out."""
+        why = str(error)
+        failed = events.LaunchFailed(
+            launcher=self.launcher.name,
+            placement=self.planned.plan.placement,
+            failure=_problem(error),
+            detail=why,
+        )
+        self._append(failed, ())
+        self.narrator.say(" ".join(filter(None, (f"{self.planned.attempt.key}: {why}.", error.advice))))
         endpoint = self.planned.endpoint(f"http://{LOOPBACK}:{self.planned.plan.port}")
         under_test = self._under_test(Client(endpoint), endpoint, None)
-        for chosen in self.selected:
+        for chosen in self._left:
             ctx = context(under_test, chosen.id, chosen.parameters, selected_as=chosen.name)
             event = not_carried_out(ctx, CHECKS[chosen.id], "prerequisite_failed", why)
             self._append(event, ctx.attachments)
@@ -117,7 +175,12 @@ class AttemptRun:
         attempt, limits = self.planned.attempt, self.planned.attempt.deadlines
         deadlines = Deadlines(first_byte_s=limits.first_byte_s, idle_s=limits.idle_gap_s)
         endpoint = self.planned.endpoint(running.base_url)
-        async with Client(endpoint, deadlines=deadlines) as client:
+        # An engine of ours is ready when it answers itself, whatever a router has answered by then.
+        itself = (own_endpoint(endpoint, running) if running.is_ours else None) or endpoint
+        async with (
+            Client(endpoint, deadlines=deadlines) as client,
+            Client(itself, deadlines=deadlines) as engine,
+        ):
             self.narrator.begin(f"{attempt.key}: waiting for the first token")
             health = await observe_health(
                 client,
@@ -126,6 +189,7 @@ class AttemptRun:
                 started_ns=started_ns,
                 deadline_ns=started_ns + limits.ready_s * _SECOND,
                 has_exited=lambda: _has_exited(running),
+                engine=engine,
             )
             self._was_ready = health.is_ready
             self._append(health.event, health.attachments)
@@ -134,9 +198,24 @@ class AttemptRun:
                 f"{attempt.key}: {'the engine ended by itself' if exited else _standing(health)}"
             )
             if health.is_ready:
-                async with Client(endpoint, deadlines=_short(deadlines)) as asking:
-                    await self._identify(asking, running, health)
+                self.narrator.begin(f"{attempt.key}: asking who it is")
+                asking = Identifying(
+                    attempt,
+                    endpoint,
+                    running,
+                    _short(deadlines),
+                    self.recorder,
+                    self._append,
+                    self.weights,
+                )
+                await asking.run(health.cap_field)
+            elif exited and self._may_relaunch(running):
+                self._is_relaunch_due = True
+                return
             await self._check(self._under_test(client, endpoint, health), running, health)
+
+    def _may_relaunch(self, running: Running) -> bool:
+        return self.planned.attempt.on_exit == "relaunch" and running.is_ours and self._launches == 1
 
     def _under_test(self, client: Client, endpoint: Endpoint, health: Health | None) -> UnderTest:
         attempt, window = self.planned.attempt, _window(self.planned)
@@ -149,45 +228,14 @@ class AttemptRun:
             cap_field=None if health is None else health.cap_field,
             window_tokens=window,
             launched=LaunchedForChecks(attempt.version, window),
+            history=self._history,
         )
-
-    async def _identify(self, client: Client, running: Running, health: Health) -> None:
-        attempt = self.planned.attempt
-        self.narrator.begin(f"{attempt.key}: asking who it is")
-        log = (await running.log()).content()
-        expected = Launched(
-            image=attempt.image,
-            image_id=attempt.image_id,
-            log=log,
-            version=attempt.version,
-            revision=attempt.revision,
-            candidate_revision=attempt.model.revision,
-        )
-        identity = await identify(
-            client,
-            self.recorder,
-            served_model=self.planned.endpoint(running.base_url).served_model,
-            launched=expected,
-            cap_field=health.cap_field,
-        )
-        self._append(identity.event, identity.attachments)
-        if attempt.engine in READERS:
-            await self._report(client, log, identity.props)
-
-    async def _report(self, client: Client, log: bytes, props: Mapping[str, Any]) -> None:
-        """Keep what the engine says of itself, and take out the figures that its reader knows."""
-        attachments = [self._attach("startup-log", "text/plain", log)]
-        metrics = await client.exchange("GET", "/metrics")
-        text = ""
-        if metrics.status == 200:
-            attachments.append(self._attach("metrics", "text/plain", metrics.body))
-            text = metrics.body.decode("utf-8", "replace")
-        report = read_report(self.planned.attempt.engine, log, metrics=text, props=props)
-        if report is not None:
-            self._append(report.event(), attachments)
 
     async def _check(self, under_test: UnderTest, running: Running, health: Health) -> None:
-        for chosen in self.selected:
+        for chosen in tuple(self._left):
+            if self._may_relaunch(running) and await _has_exited(running):
+                self._is_relaunch_due = True
+                break
             recorder = self.recorder.about(self.planned.subject, chosen.name)
             noting = replace(under_test, recorder=recorder)
             ctx = context(noting, chosen.id, chosen.parameters, selected_as=chosen.name)
@@ -201,7 +249,13 @@ class AttemptRun:
                 if await _broke_off(running, event):
                     event = event.model_copy(update={"outcome": "incomplete", "failure": "engine_exited"})
             self._append(event, ctx.attachments)
+            self._left.remove(chosen)
             self.narrator.judged(chosen.name, event)
+        if self._shortage is not None:
+            key = self.planned.attempt.key
+            raise DiskFull(
+                f"attempt {key!r} was ended before its last check: {self._shortage}", advice=ADVICE
+            )
 
     async def _carry_out(self, check: Check[Any], ctx: CheckContext[Any]) -> CheckCompleted:
         try:
@@ -217,7 +271,8 @@ class AttemptRun:
             return "engine_exited", "the engine had ended by itself"
         if not health.is_ready:
             return "prerequisite_failed", "the engine did not generate a token within its deadline"
-        return None
+        self._shortage = self._shortage or self.space.shortage()
+        return None if self._shortage is None else ("prerequisite_failed", self._shortage)
 
     def _append(self, event: Event, attachments: Sequence[Attachment]) -> None:
         """Append an event; words in it that came from the endpoint may repeat a secret, and are cleaned."""
@@ -252,6 +307,16 @@ async def _to_the_end(task: asyncio.Future[Any]) -> asyncio.CancelledError | Non
         except asyncio.CancelledError as error:
             cancelled = error
     return cancelled
+
+
+def _problem(error: DiskFull | LaunchFailed | EngineUnreachable) -> LaunchProblem:
+    match error:
+        case DiskFull():
+            return "disk_full"
+        case LaunchFailed():
+            return error.problem
+        case _:
+            return "no_container_engine"
 
 
 def _short(deadlines: Deadlines) -> Deadlines:

@@ -1,15 +1,19 @@
 """The end of an engine: first everything of it is kept, then it is stopped, then it is removed.
 
-1. Before the engine is asked to end, its log and what the system says of it are named by an event.
+1. Before the engine is asked to end, its log and what the system says of it are named by an event, and
+   the lines that patterns find in it are quoted by another.
 2. So they are once more when it has ended: what it wrote meanwhile, and how it ended.
 3. Only then is it removed. An engine that is not ours is kept once, and left running.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import asyncio
+from dataclasses import dataclass, field
 
+from anvil.collectors.launchers.excerpts import Patterns, excerpts
 from anvil.collectors.launchers.interface import Exit, Running
+from anvil.collectors.launchers.logs import BoundedLog
 from anvil.collectors.recorder import LedgerRecorder
 from anvil.collectors.withholding import Secrets
 from anvil.ledger.drafts import Attachment
@@ -24,11 +28,12 @@ _IN_WORDS = {
 }
 
 
-@dataclass(frozen=True)
+@dataclass
 class EngineEnd:
     """The end of one engine, of this run or of one that is gone.
 
-    `stop_s` is how many seconds it has to end when asked; `before_ready` says that it never answered.
+    `stop_s` is how many seconds it has to end when asked; `before_ready` says that it never answered;
+    `patterns` are looked for in its log.
     """
 
     recorder: LedgerRecorder
@@ -36,7 +41,11 @@ class EngineEnd:
     secrets: Secrets
     stop_s: float
     before_ready: bool
+    patterns: Patterns
     is_recovered: bool = False
+    _excerpted_to: int = field(default=0, init=False)
+    """The number of the last whole line of the log that was looked through."""
+    _is_excerpted: bool = field(default=False, init=False)
 
     async def of(self, running: Running) -> str:
         """Keep, stop and remove an engine; return what became of it, for people.
@@ -72,6 +81,21 @@ class EngineEnd:
             blob = self.recorder.keep(inspect, name="inspect")
             attachments.append(Attachment("inspect", "application/json", blob))
         self.recorder.append(log.event(), subject=self.subject, attachments=attachments)
+        await self._excerpt(log)
+
+    async def _excerpt(self, log: BoundedLog) -> None:
+        """Quote what patterns find in what was not looked through yet.
+
+        The first time it is said that nothing was found; of what was written since, only what was.
+        """
+        if not log.kept_bytes:
+            return
+        found = await asyncio.to_thread(
+            excerpts, log, self.patterns, secrets=self.secrets, after=self._excerpted_to
+        )
+        if found.quoted or not self._is_excerpted:
+            self.recorder.append(found.event(), subject=self.subject)
+        self._excerpted_to, self._is_excerpted = log.lines, True
 
     async def _exited(self, running: Running, ended: Exit) -> None:
         lines = (await running.log()).last_lines(secrets=self.secrets)

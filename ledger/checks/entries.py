@@ -177,10 +177,11 @@ def _check_signatures(
         message = f"the first signature is by {first.key_id[:16]}, the header names {header.key[:16]}"
         report.findings.append(Finding("not-permitted", message, index, stream=header.stream))
         return
+    is_unread = header.event not in CATALOGUE and changes_keys(header.event)
     try:
         known = keyring.require(header.key, header.event, index, header.stream_seq)
         if context.signatures or changes_keys(header.event):  # else a forged event could claim any key
-            _verify(envelope, keyring, index)
+            _verify(envelope, 1 if is_unread else len(envelope.signatures), keyring, index)
     except NotPermitted as error:
         report.findings.append(Finding(refusal(error), str(error), index, stream=header.stream))
         return
@@ -189,16 +190,17 @@ def _check_signatures(
         return
     if known.disowns(index):
         report.disowned[header.key] += 1
-    if header.event not in CATALOGUE and changes_keys(header.event):
+    if is_unread:
         message = f"{header.event} changes keys in a way that this build does not know"
         report.findings.append(Finding("unsupported-version", message, index, stream=header.stream))
     elif header.event not in CATALOGUE:
         report.unknown_types[header.event] += 1
 
 
-def _verify(envelope: Envelope, keyring: Keyring, index: int) -> None:
+def _verify(envelope: Envelope, count: int, keyring: Keyring, index: int) -> None:
+    """Verify the first `count` signatures: which keys a type that is not read introduces is not known."""
     message = pae(envelope.header)
-    for signature in envelope.signatures:
+    for signature in envelope.signatures[:count]:
         keyring.require_known(signature.key_id, index).public_key.verify(signature.value, message)
 
 

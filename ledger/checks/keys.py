@@ -7,8 +7,8 @@
    range that ``predecessor`` announces, and nowhere else.
 3. A control event counts when the keyring lets its key sign it and every signature on it verifies;
    otherwise it is a finding and changes nothing. The same holds for one that contradicts the keyring.
-4. What a disowned key redacted is not excused, and what it abandoned is not ended: a stolen key must
-   not explain why data is gone.
+4. What a disowned key redacted or called lost is not excused, and what it abandoned is not ended: a
+   stolen key must not explain why data is gone.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from anvil.ledger.events import (
     CATALOGUE,
     AnyEvent,
     ArtifactDisclosed,
+    ArtifactMissing,
     ArtifactRedacted,
     EventRetracted,
     KeyRevoked,
@@ -41,13 +42,14 @@ CONTROL_FAMILIES = KEY_FAMILIES | {
     "stream.abandoned",
     "sealed.redacted",
     "artifact.redacted",
+    "artifact.missing",
     "artifact.disclosed",
     "event.retracted",
 }
 CONTROL_TYPES = tuple(sorted(t for t in {*CATALOGUE, *UPCASTS} if family(t) in CONTROL_FAMILIES))
 """The event types that are read first."""
 
-Correction = SealedRedacted | ArtifactRedacted | ArtifactDisclosed | EventRetracted
+Correction = SealedRedacted | ArtifactRedacted | ArtifactMissing | ArtifactDisclosed | EventRetracted
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +75,12 @@ class Control:
     signers: dict[int, tuple[str, str]] = field(default_factory=dict)
     findings: list[Finding] = field(default_factory=list)
 
-    def redactions(self) -> dict[tuple[str, str, str], int]:
-        """Return what was redacted, as (entry hash, ``sealed`` or ``artifact``, name), and where (rule 4)."""
+    def explained(self) -> dict[tuple[str, str, str], int]:
+        """Return what was redacted or said to be lost, and where that stands (rule 4).
+
+        It is given as (entry hash, what, name). What is redacted is ``sealed`` or ``artifact``; of a lost
+        artifact only the ``bytes`` are explained, not an opening that is gone.
+        """
         found: dict[tuple[str, str, str], int] = {}
         for index, event in self.corrections:
             if self._is_disowned(index):
@@ -83,6 +89,8 @@ class Control:
                 found[event.target, "sealed", event.field] = index
             elif isinstance(event, ArtifactRedacted):
                 found[event.target, "artifact", event.artifact] = index
+            elif isinstance(event, ArtifactMissing):
+                found[event.target, "bytes", event.artifact] = index
         return found
 
     def ends(self) -> list[tuple[int, StreamAbandoned]]:
@@ -139,7 +147,7 @@ def _take(
     control.signers[index] = (header.ledger, header.key)
     if isinstance(event, StreamAbandoned):
         control.abandoned.append((index, event))
-    elif isinstance(event, SealedRedacted | ArtifactRedacted | ArtifactDisclosed | EventRetracted):
+    elif isinstance(event, Correction):
         control.corrections.append((index, event))
     elif isinstance(event, KeyRevoked):
         control.revocations.append((index, event.last_good))

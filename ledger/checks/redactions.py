@@ -1,7 +1,8 @@
 """What is gone, and what says why.
 
 1. A sealed value or an artifact that is not at hand must have been redacted by an event that names
-   it. If so it is a note; if not, it is missing.
+   it, or, if it is the bytes of an artifact, an event must say that they are lost. If so it is a note; if
+   not, it is missing.
 2. A correction names an event of this log, and a field or artifact that the event has.
 3. A disclosure opens the commitment that it names.
 """
@@ -19,7 +20,7 @@ from anvil.ledger.checks.keys import Correction
 from anvil.ledger.commitments import commitment
 from anvil.ledger.envelope import Envelope
 from anvil.ledger.errors import Malformed
-from anvil.ledger.events import ArtifactDisclosed, ArtifactRedacted, SealedRedacted
+from anvil.ledger.events import ArtifactDisclosed, ArtifactMissing, ArtifactRedacted, SealedRedacted
 from anvil.ledger.header import Header
 
 
@@ -34,24 +35,25 @@ class Entries(Protocol):
 
 
 def check_unresolved(
-    unresolved: Iterable[Unresolved], redacted: Mapping[tuple[str, str, str], int]
+    unresolved: Iterable[Unresolved], explained: Mapping[tuple[str, str, str], int]
 ) -> list[Finding]:
-    """Rule 1: return a finding for each thing that is gone without a later redaction.
+    """Rule 1: return a finding for each thing that is gone and that no later event explains.
 
-    `redacted` has the index of the event that says so.
+    `explained` has the index of the event that says so.
     """
     findings = []
     for item in unresolved:
-        if redacted.get((item.leaf.hex(), item.kind, item.name), -1) > item.index:
+        leaf = item.leaf.hex()
+        if any(explained.get((leaf, what, item.name), -1) > item.index for what in (item.kind, item.what)):
             continue
         code = "artifact-missing" if item.kind == "artifact" else "sealed-missing"
-        message = f"the {item.what} of {item.kind} {item.name!r} is gone, and no redaction says so"
+        message = f"the {item.what} of {item.kind} {item.name!r} is gone, and no event says so"
         findings.append(Finding(code, message, item.index))  # type: ignore[arg-type]
     return findings
 
 
 def check_corrections(corrections: Sequence[tuple[int, Correction]], entries: Entries) -> list[Finding]:
-    """Rules 2 and 3, and one note that counts what was redacted."""
+    """Rules 2 and 3, and notes that count what was redacted and what was lost."""
     findings = []
     counts: Counter[str] = Counter()
     for index, event in corrections:
@@ -61,8 +63,12 @@ def check_corrections(corrections: Sequence[tuple[int, Correction]], entries: En
             findings.append(problem)
         elif isinstance(event, SealedRedacted | ArtifactRedacted):
             counts["redacted"] += 1
+        elif isinstance(event, ArtifactMissing):
+            counts["lost"] += 1
     if counts["redacted"]:
         findings.append(Finding("redacted", f"{counts['redacted']} sealed values or artifacts were redacted"))
+    if counts["lost"]:
+        findings.append(Finding("lost", f"{counts['lost']} artifacts were lost, or had been for a time"))
     return findings
 
 
@@ -88,7 +94,10 @@ def _problem(index: int, event: Correction, target: tuple[int, Header] | None) -
         return Finding(
             "dangling-reference", f"{event.type} names field {event.field!r}, which is not there", index
         )
-    if isinstance(event, ArtifactRedacted | ArtifactDisclosed) and event.artifact not in artifacts:
+    if (
+        isinstance(event, ArtifactRedacted | ArtifactMissing | ArtifactDisclosed)
+        and event.artifact not in artifacts
+    ):
         return Finding(
             "dangling-reference", f"{event.type} names artifact {event.artifact!r}, which is not there", index
         )

@@ -18,7 +18,7 @@ def backup(file: Path, as_json: bool) -> None:
     """Write one consistent copy of the database.
 
     Never copy ledger.db itself: without its write-ahead log the copy lacks rows. Artifacts are plain
-    files under blobs/; copy that folder with any tool.
+    files under blobs/, or where that leads; copy that folder with any tool.
 
     \b
     Example:
@@ -32,4 +32,4 @@ def backup(file: Path, as_json: bool) -> None:
         return
     answer(f"Backed up {size} entries to {file}")
     if blobs:
-        say(f"{blobs} artifacts are not in it; copy {place().blobs} as well.")
+        say(f"{blobs} artifacts are not in it; copy {place().blobs.resolve()} as well.")

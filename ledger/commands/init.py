@@ -13,19 +13,26 @@ from anvil.ledger.creation import create_ledger
 @click.command()
 @click.argument("directory", type=click.Path(path_type=Path, file_okay=False), required=False)
 @click.option("--origin", required=True, metavar="NAME", help="The ledger's name, a URL without scheme.")
+@click.option(
+    "--blobs",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Keep artifacts below this folder, on another disk for instance.",
+)
 @click.option("--encrypt", is_flag=True, help="Encrypt the private keys with ANVIL_PASSPHRASE.")
 @json_option
-def init(directory: Path | None, origin: str, encrypt: bool, as_json: bool) -> None:
+def init(directory: Path | None, origin: str, blobs: Path | None, encrypt: bool, as_json: bool) -> None:
     """Make a new ledger and its first keys.
 
     DIRECTORY is where it will be (default: --ledger). The origin gets eight random hex digits, so that
-    no two ledgers have one name.
+    no two ledgers have one name. With --blobs its artifacts lie in a folder of its own elsewhere, which
+    every command then finds by itself.
 
     \b
-    Example:
+    Examples:
       anvil init --origin example.com/gpu-lab
+      anvil init --origin example.com/gpu-lab --blobs /mnt/big
     """
-    created = create_ledger(directory or ledger_directory(), origin, encrypt=encrypt)
+    created = create_ledger(directory or ledger_directory(), origin, encrypt=encrypt, blobs=blobs)
     files = {str(role): str(path) for role, path in created.key_files.items()}
     if as_json:
         answer_json(
@@ -35,6 +42,7 @@ def init(directory: Path | None, origin: str, encrypt: bool, as_json: bool) -> N
                 "origin": created.origin,
                 "verifier_key": str(created.verifier_key),
                 "fingerprint": created.verifier_key.fingerprint,
+                "blobs": str(created.place.blobs.resolve()),
                 "key_files": files,
             },
         )
@@ -46,6 +54,7 @@ def init(directory: Path | None, origin: str, encrypt: bool, as_json: bool) -> N
                 ("Origin", created.origin),
                 ("Public key", str(created.verifier_key)),
                 ("Fingerprint", created.verifier_key.fingerprint),
+                *([("Artifacts", str(created.place.blobs.resolve()))] if blobs else []),
                 ("Private keys", str(created.key_files["root"].parent)),
             ]
         )

@@ -37,10 +37,13 @@ _directory = click.Path(path_type=Path, exists=True, file_okay=False)
 
 
 @click.command()
+@click.argument("file", type=click.Path(path_type=Path, exists=True, dir_okay=False), required=False)
 @click.option("--key", "key", type=VerifierKeyParam(), help="The ledger's public key, as text or as a file.")
 @click.option("--tiles", type=_directory, help="Check exported files in this directory; needs --key.")
 @click.option(
-    "--blobs", type=_directory, help="With --tiles: where the artifacts are, if not among the files."
+    "--blobs",
+    type=_directory,
+    help="With --tiles or FILE: where the artifacts are, if not among the files or in blobs/ beside FILE.",
 )
 @click.option(
     "--since", type=_file, help="Read only what is new since this file of yours; it is made when absent."
@@ -56,6 +59,7 @@ _directory = click.Path(path_type=Path, exists=True, file_okay=False)
 @click.option("--workers", type=click.IntRange(1), help="Processes (default: one for each core).")
 @json_option
 def verify(
+    file: Path | None,
     key: VerifierKey | None,
     tiles: Path | None,
     blobs: Path | None,
@@ -69,27 +73,38 @@ def verify(
 ) -> None:
     """Check a ledger, or files exported from one.
 
-    Nothing is changed by it. Exit codes: 0 verified; 1 something is wrong; 2 used wrongly; 3 could not be
+    FILE is what `anvil backup` wrote. A backup older than the ledger it was made of is no rollback, and this
+    machine's anchor then says nothing about it: give --checkpoint, one that was kept when it was made. Nothing is changed by it. Exit codes: 0 verified; 1 something is wrong; 2 used wrongly; 3 could not be
     checked, or nothing outside the ledger says how far it had come (unanchored); 4 rolled back, or two
     histories.
 
     \b
     Examples:
       anvil verify
+      anvil verify monday.db --checkpoint kept-on-monday.checkpoint
       anvil verify --tiles for-the-auditor/ --key log.vkey \\
         --checkpoint kept.checkpoint
       anvil verify --proof 9.tlog-proof --entry 9.entry --key log.vkey
     """
     if proof is not None or entry is not None:
-        if proof is None or entry is None or key is None or any((tiles, blobs, since, pinned, structure)):
+        if (
+            proof is None
+            or entry is None
+            or key is None
+            or any((file, tiles, blobs, since, pinned, structure))
+        ):
             raise click.UsageError("--proof, --entry and --key go together, and with no other check.")
         click.get_current_context().exit(verify_proof(proof, entry, key, as_json=as_json))
     if tiles is not None and key is None:
         raise click.UsageError("--tiles needs --key: files cannot vouch for themselves.")
-    if blobs is not None and tiles is None:
-        raise click.UsageError("--blobs goes with --tiles.")
+    if file is not None and tiles is not None:
+        raise click.UsageError("FILE and --tiles are two ledgers: check one after the other.")
+    if blobs is not None and tiles is None and file is None:
+        raise click.UsageError("--blobs goes with --tiles or FILE.")
     try:
-        location, expectations = _ask(key, tiles, blobs, since, pinned)
+        location, expectations = _ask(
+            _location(file, tiles, blobs), key, since, pinned, is_copy=file is not None
+        )
         with progress("verifying") as show:
             report = verify_ledger(
                 location, expectations, signatures=not structure, workers=workers, progress=show
@@ -113,14 +128,22 @@ def _keep(path: Path, state: VerifierState) -> None:
         raise CannotVerify(message, advice=error.advice) from error
 
 
+def _location(file: Path | None, tiles: Path | None, blobs: Path | None) -> Location:
+    if tiles is not None:
+        return TilesLocation(tiles, blobs)
+    if file is None:
+        return DatabaseLocation.of(place())
+    beside = file.parent / "blobs"
+    return DatabaseLocation(file, blobs or (beside if beside.is_dir() else None))
+
+
 def _ask(
-    key: VerifierKey | None, tiles: Path | None, blobs: Path | None, since: Path | None, pinned: Path | None
+    location: Location, key: VerifierKey | None, since: Path | None, pinned: Path | None, *, is_copy: bool
 ) -> tuple[Location, Expectations]:
-    location: Location = DatabaseLocation.of(place()) if tiles is None else TilesLocation(tiles, blobs)
     keys: tuple[VerifierKey, ...] = () if key is None else (key,)
     anchored = None
-    if tiles is None:
-        keys, anchored = _known_here(place(), keys)
+    if isinstance(location, DatabaseLocation):
+        keys, anchored = _known_here(location, keys, is_copy=is_copy)
     state = None
     if since is not None and since.exists():
         state = VerifierState.parse(since.read_bytes())
@@ -131,26 +154,36 @@ def _ask(
 
 
 def _known_here(
-    ledger: LedgerPlace, keys: tuple[VerifierKey, ...]
+    location: DatabaseLocation, keys: tuple[VerifierKey, ...], *, is_copy: bool
 ) -> tuple[tuple[VerifierKey, ...], Anchored | None]:
-    """Return what this machine knows about the ledger: its anchor, and the public key beside it."""
+    """Return what this machine knows about the ledger: its anchor, and the public key beside it.
+
+    Of a copy that is older than the anchor it knows nothing: that one was left behind, and not rolled back.
+    """
     try:
-        source = DatabaseLocation.of(ledger).open()
+        source = location.open()
     except StoreDamaged:
         return keys, None  # verification says what is wrong
     try:
-        origin = source.origin
+        origin, size = source.origin, source.size
     finally:
         source.close()
-    if not keys and ledger.verifier_key.exists():
+    anchored = Anchor(state_directory(), origin).read()
+    if is_copy:
+        if anchored is not None and anchored.checkpoint.size > size:
+            say(f"This copy has {size} entries; the ledger that it was made of has come to more since.")
+            anchored = None
+        return keys, anchored
+    beside = LedgerPlace(location.database.parent).verifier_key
+    if not keys and beside.exists():
         try:
-            with open_plain(ledger.verifier_key) as file:
+            with open_plain(beside) as file:
                 keys = (VerifierKey.parse(file.read(_LONGEST_KEY).decode().strip()),)
         except OSError as error:
-            raise CannotVerify(f"{ledger.verifier_key} cannot be read: {error.strerror}") from error
+            raise CannotVerify(f"{beside} cannot be read: {error.strerror}") from error
         except (LedgerError, UnicodeDecodeError) as error:
-            raise CannotVerify(f"{ledger.verifier_key} holds no verifier key: {error}") from error
-    return keys, Anchor(state_directory(), origin).read()
+            raise CannotVerify(f"{beside} holds no verifier key: {error}") from error
+    return keys, anchored
 
 
 def _read(path: Path) -> bytes:

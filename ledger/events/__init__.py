@@ -16,6 +16,7 @@ from anvil.ledger.events.base import Event, Facts, Sealed, build, explain
 from anvil.ledger.events.checks import CheckCompleted, SuiteCompleted
 from anvil.ledger.events.corrections import (
     ArtifactDisclosed,
+    ArtifactMissing,
     ArtifactRedacted,
     EventRetracted,
     SealedRedacted,
@@ -32,9 +33,16 @@ from anvil.ledger.events.keys import (
     Predecessor,
     TreeState,
 )
-from anvil.ledger.events.launches import EngineExited, LaunchStarted, LaunchStopped, LogRetained
+from anvil.ledger.events.launches import (
+    EngineExited,
+    LaunchFailed,
+    LaunchStarted,
+    LaunchStopped,
+    LogExcerpted,
+    LogRetained,
+)
 from anvil.ledger.events.load import LoadMeasured
-from anvil.ledger.events.observations import ObservationNoted
+from anvil.ledger.events.observations import EvidenceAttached, ObservationNoted
 from anvil.ledger.events.recipes import RecipeDeclared
 from anvil.ledger.events.streams import StreamAbandoned, StreamClosed, StreamOpened
 from anvil.ledger.events.surroundings import HostObserved, RestorationChecked, WeightsInspected
@@ -49,19 +57,23 @@ AnyEvent = (
     | StreamClosed
     | StreamAbandoned
     | ObservationNoted
+    | EvidenceAttached
     | EventRetracted
     | SealedRedacted
     | ArtifactRedacted
+    | ArtifactMissing
     | ArtifactDisclosed
     | RecipeDeclared
     | HostObserved
     | WeightsInspected
     | LaunchStarted
+    | LaunchFailed
     | HealthObserved
     | EngineIdentified
     | EngineReported
     | EngineExited
     | LogRetained
+    | LogExcerpted
     | LaunchStopped
     | CheckCompleted
     | SuiteCompleted
@@ -82,6 +94,7 @@ __all__ = [
     "CATALOGUE",
     "AnyEvent",
     "ArtifactDisclosed",
+    "ArtifactMissing",
     "ArtifactRedacted",
     "CaveatNoted",
     "CheckCompleted",
@@ -91,6 +104,7 @@ __all__ = [
     "EngineReported",
     "Event",
     "EventRetracted",
+    "EvidenceAttached",
     "Facts",
     "GapNoted",
     "HealthObserved",
@@ -100,10 +114,12 @@ __all__ = [
     "KeyAdded",
     "KeyRevoked",
     "KeyRotated",
+    "LaunchFailed",
     "LaunchStarted",
     "LaunchStopped",
     "LedgerCreated",
     "LoadMeasured",
+    "LogExcerpted",
     "LogRetained",
     "ObservationNoted",
     "Predecessor",

@@ -50,6 +50,23 @@ class ArtifactRedacted(Event):
     """Why, for every reader."""
 
 
+class ArtifactMissing(Event):
+    """The bytes of one artifact are lost: nobody deleted them on purpose, and they are not in the blob store.
+
+    The loss is then known and said, and what rested on the bytes no longer does. When they are found again,
+    `evidence.attached` brings them back.
+    """
+
+    signed_by: ClassVar[frozenset[Role]] = _OPERATOR
+    type: Literal["artifact.missing/1"] = "artifact.missing/1"
+    target: EntryHash
+    """The event that carries the artifact."""
+    artifact: Label
+    """The artifact's name in that event."""
+    reason: PublicText
+    """How it was lost, for every reader."""
+
+
 class ArtifactDisclosed(Event):
     """A private artifact becomes public: its commitment is opened for everybody."""
 

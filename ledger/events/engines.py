@@ -31,8 +31,9 @@ IdentitySource = Literal[
     "model_files",
     "chat_template",
     "props_endpoint",
+    "router",
 ]
-"""Who says what an engine is."""
+"""Who says what an engine is; `router` is what stands between, and answers for it."""
 
 IdentitySubject = Literal[
     "engine_version", "engine_revision", "image", "model_revision", "served_name", "chat_template"

@@ -62,7 +62,11 @@ class WaiverGranted(Event):
 
 
 class DecisionRecorded(Event):
-    """What is to become of a candidate. It rests on the events that it cites, and is stale when one is retracted."""
+    """What is to become of a candidate, as a person decides it; no run and no benchmark ever does.
+
+    It rests on the events that it cites, and is stale when one of them is retracted, redacted, lost or
+    superseded after it.
+    """
 
     signed_by: ClassVar[frozenset[Role]] = _OPERATOR
     type: Literal["decision.recorded/1"] = "decision.recorded/1"
@@ -70,7 +74,7 @@ class DecisionRecorded(Event):
     """The decision; several may hold at once."""
     sentence: PublicText
     """Why, for every reader."""
-    rests_on: _Cited
-    """The events that it rests on."""
+    rests_on: Annotated[tuple[EntryHash, ...], Field(strict=False, min_length=1)]
+    """The events that it rests on; at least one."""
     supersedes: EntryHash | None
     """The decision that this one replaces; null for none."""

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
-from anvil.ledger.events.base import Event, NamedTexts, Sealed
+from pydantic import Field
+
+from anvil.ledger.events.base import Event, Facts, NamedTexts, Sealed
 from anvil.ledger.public import Count, Digest, ImageReference, Label, Role
 
 _COLLECTOR: frozenset[Role] = frozenset({"collector"})
 
 Launcher = Literal["docker", "process", "attach"]
+
+LaunchProblem = Literal["occupied", "not_found", "refused", "no_container_engine", "disk_full"]
+"""Why an engine was not started: its port or GPU is taken; its image, command, container or process is not on
+this host; whoever was to start it would not; there is nobody to ask; there is no room left."""
 
 
 class LaunchStarted(Event):
@@ -41,6 +47,21 @@ class LaunchStarted(Event):
     """The container's id or the process id and start time."""
 
 
+class LaunchFailed(Event):
+    """An engine was to be started, or to be found running, and was not. Its checks are incomplete."""
+
+    signed_by: ClassVar[frozenset[Role]] = _COLLECTOR
+    type: Literal["launch.failed/1"] = "launch.failed/1"
+    launcher: Launcher
+    """How it was to be started."""
+    placement: Label | None
+    """The placement it was to run on; null for none."""
+    failure: LaunchProblem
+    """Why it was not."""
+    detail: Sealed[str | None]
+    """The message, whole, without secrets."""
+
+
 class LogRetained(Event):
     """The engine's log was kept, before anything was stopped, and again when it had ended.
 
@@ -59,6 +80,31 @@ class LogRetained(Event):
     """Whether nothing was cut."""
     lines: Count
     """How many line ends the engine wrote."""
+
+
+class ExcerptedPattern(Facts):
+    """One pattern, and how many lines of the log it found."""
+
+    name: Label
+    """What it is called: `error`, `out-of-memory`, …, or what the recipe calls it."""
+    lines: Count
+    """How many of the kept lines it found, and no pattern before it."""
+    quoted: Count
+    """How many of them are quoted: the first and the last."""
+
+
+class LogExcerpted(Event):
+    """Lines that patterns found in the log of the `log.retained` before it, by number; before anything was stopped.
+
+    What was found when it had ended counts only lines that were written since.
+    """
+
+    signed_by: ClassVar[frozenset[Role]] = _COLLECTOR
+    type: Literal["log.excerpted/1"] = "log.excerpted/1"
+    patterns: Annotated[tuple[ExcerptedPattern, ...], Field(strict=False)]
+    """Each pattern that was looked for, in the order in which a line is given to the first that finds it."""
+    lines: Sealed[NamedTexts | None]
+    """The quoted lines: number in the whole log from 1, pattern, text without secrets; null for none."""
 
 
 class EngineExited(Event):

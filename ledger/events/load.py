@@ -12,7 +12,7 @@ from anvil.ledger.public import Count, Label, Role
 
 
 class LoadMeasured(Event):
-    """One run of a cell was carried out. Artifacts: `rows` (public) and the raw responses (private)."""
+    """One run of a cell was carried out. Artifacts: `rows` (public) and the attempt `record` (private)."""
 
     signed_by: ClassVar[frozenset[Role]] = frozenset({"collector"})
     type: Literal["load.measured/1"] = "load.measured/1"

@@ -1,4 +1,4 @@
-"""What a person saw: in the person's words, and in parts that can be counted."""
+"""What a person saw, in words and in parts that can be counted, and evidence for it that was found later."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from anvil.ledger.events.engines import Reachability
 from anvil.ledger.events.recipes import Setting
 from anvil.ledger.public import (
     Count,
+    EntryHash,
     EvidenceStatus,
     Label,
     ProductName,
@@ -20,6 +21,8 @@ from anvil.ledger.public import (
     Version,
     Word,
 )
+
+_OPERATOR: frozenset[Role] = frozenset({"operator"})
 
 LostThing = Literal[
     "request-bodies", "response-bodies", "check-results", "log", "inspect-output", "sample-rows"
@@ -113,7 +116,7 @@ class ObservationNoted(Event):
     what the attached artifacts support and never strengthens it.
     """
 
-    signed_by: ClassVar[frozenset[Role]] = frozenset({"operator"})
+    signed_by: ClassVar[frozenset[Role]] = _OPERATOR
     type: Literal["observation.noted/2"] = "observation.noted/2"
     status: EvidenceStatus
     """How strong the person says the evidence is."""
@@ -130,4 +133,31 @@ class ObservationNoted(Event):
             raise ValueError("a statement is either public_text or text")
         if self.claims is not None and self.status == "declared":
             raise ValueError("what somebody saw is an observation, and not declared")
+        return self
+
+
+class EvidenceAttached(Event):
+    """Bytes that support an earlier event, found or made after it. They are this event's artifacts.
+
+    The evidence status of the earlier event rises to what these bytes support, and falls again when they
+    are redacted or lost. Bytes that the earlier event names itself, and that were lost, come back by it.
+    """
+
+    signed_by: ClassVar[frozenset[Role]] = _OPERATOR
+    type: Literal["evidence.attached/1"] = "evidence.attached/1"
+    target: EntryHash
+    """The event that the bytes support."""
+    status: EvidenceStatus
+    """How strong the person says that the evidence is with them."""
+    restores: Annotated[tuple[Label, ...], Field(strict=False)]
+    """The artifacts of that event, by name, whose very bytes these are."""
+    public_text: PublicText | None
+    """What the bytes are and where they were found, if somebody said so and it may be published."""
+    text: Sealed[str | None]
+    """The same, when it may not."""
+
+    @model_validator(mode="after")
+    def _said_at_most_once(self) -> Self:
+        if self.public_text is not None and self.text is not None:
+            raise ValueError("what is said of the bytes is either public_text or text")
         return self

@@ -8,11 +8,13 @@ from typing import Any
 
 import click
 
-from anvil.ledger.commands.output import answer, answer_json, json_option, place, visible
+from anvil.ledger.clock import system_clock, timestamp
+from anvil.ledger.commands.output import answer, answer_json, json_option, place
 from anvil.ledger.places import LedgerPlace
 from anvil.ledger.store import Store
 from anvil.projections.campaigns import AttemptState, Campaigns, CampaignState, fold
-from anvil.projections.seen import read_events
+from anvil.projections.commands.conclusions import Conclusions
+from anvil.projections.seen import Reading
 
 
 @click.command()
@@ -20,9 +22,11 @@ from anvil.projections.seen import read_events
 @click.option("--disk", is_flag=True, help="Show what the ledger takes on disk, and what is free.")
 @json_option
 def status(campaign: str | None, disk: bool, as_json: bool) -> None:
-    """Show campaigns and attempts, and what is incomplete.
+    """Show campaigns, what is incomplete, and what people concluded.
 
-    What passed, what did not, and why a selected check has no verdict.
+    What passed, what did not, and why a selected check has no verdict. Observations with the status that their
+    evidence has now; caveats and gaps; waivers, what they let pass and until when; decisions, what they rest
+    on, and which of them are stale and why.
 
     \b
     Example:
@@ -31,17 +35,25 @@ def status(campaign: str | None, disk: bool, as_json: bool) -> None:
     ledger = place()
     store = Store.open_readonly(ledger.database)
     try:
-        state = fold(read_events(store))
+        _show(Reading(store), campaign, _disk(ledger) if disk else None, as_json=as_json)
     finally:
         store.close()
+
+
+def _show(reading: Reading, campaign: str | None, usage: dict[str, int] | None, *, as_json: bool) -> None:
+    state = fold(reading.events())
+    concluded = Conclusions(state, reading.find, timestamp(system_clock()))
     shown = [c for c in state.campaigns.values() if campaign in (None, c.name)]
-    usage = _disk(ledger) if disk else None
     if as_json:
-        members: dict[str, Any] = {"campaigns": [_members(c, state) for c in shown]}
+        members: dict[str, Any] = {"campaigns": [_members(c, state, concluded) for c in shown]}
+        members["disowned"] = state.disowned
         answer_json("anvil.status/1", members if usage is None else {**members, "disk": usage})
         return
     for one in shown:
         _print_campaign(one, state)
+        concluded.print(one)
+    if state.disowned:
+        answer(f"{state.disowned} events of a revoked key are disowned and count for nothing.")
     if not shown and state.campaigns:
         answer(f"There is no campaign {campaign!r}; there are {', '.join(state.campaigns)}.")
     elif not shown:
@@ -61,12 +73,6 @@ def _print_campaign(campaign: CampaignState, state: Campaigns) -> None:
         _print_attempt(attempt, state)
     for name in campaign.imports.values():
         answer(f"  imported: {name}")
-    if campaign.observations:
-        answer(f"  observations: {len(campaign.observations)}")
-    for text in campaign.caveats.values():
-        answer(f"  caveat: {visible(text)}")
-    for text in campaign.gaps.values():
-        answer(f"  gap: {visible(text)}")
 
 
 def _print_attempt(attempt: AttemptState, state: Campaigns) -> None:
@@ -81,6 +87,9 @@ def _print_attempt(attempt: AttemptState, state: Campaigns) -> None:
 
 
 def _standing(attempt: AttemptState, state: Campaigns) -> str:
+    if attempt.launch_failure is not None:
+        again = " once more" if attempt.launches else ""
+        return f"could not be launched{again}: {attempt.launch_failure}"
     if not attempt.launches:
         return "planned"
     if attempt.has_exited:
@@ -94,7 +103,7 @@ def _standing(attempt: AttemptState, state: Campaigns) -> str:
     return {"open": "running", "aborted": "aborted"}.get(ended or "", "recording lost")
 
 
-def _members(campaign: CampaignState, state: Campaigns) -> dict[str, Any]:
+def _members(campaign: CampaignState, state: Campaigns, concluded: Conclusions) -> dict[str, Any]:
     return {
         "name": campaign.name,
         "recipe": campaign.recipe,
@@ -122,17 +131,16 @@ def _members(campaign: CampaignState, state: Campaigns) -> dict[str, Any]:
             for attempt in campaign.attempts.values()
         },
         "imports": list(campaign.imports.values()),
-        "observations": len(campaign.observations),
-        "caveats": list(campaign.caveats.values()),
-        "gaps": list(campaign.gaps.values()),
+        **concluded.members(campaign),
     }
 
 
 def _disk(ledger: LedgerPlace) -> dict[str, int]:
-    """Return what the ledger takes, and what is free where it lies."""
+    """Return what the ledger and its artifacts take, and what is free where each lies."""
     database = sum(p.stat().st_size for p in ledger.directory.glob("ledger.db*"))
     blobs = _size_below(ledger.blobs)
-    return {"database": database, "artifacts": blobs, "free": shutil.disk_usage(ledger.directory).free}
+    free, elsewhere = (shutil.disk_usage(where).free for where in (ledger.directory, ledger.blobs))
+    return {"database": database, "artifacts": blobs, "free": free, "free_for_artifacts": elsewhere}
 
 
 def _size_below(directory: Path) -> int:

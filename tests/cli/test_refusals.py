@@ -26,6 +26,8 @@ STATUS = ("--status", "declared")
         (["nonsense"], 2, "No such command"),
         (["verify", "--tiles", "."], 2, "--tiles needs --key"),
         (["verify", "--blobs", "."], 2, "--blobs goes with --tiles"),
+        (["verify", "missing.db"], 2, "does not exist"),
+        (["verify", "."], 2, "is a directory"),
         (["verify", "--key", "nonsense"], 2, "neither a verifier key nor a file"),
         (["verify", "--key", "a+b+c"], 2, "no verifier key"),
         (["init"], 2, "--origin"),
@@ -78,6 +80,9 @@ def test_without_a_ledger(anvil: Anvil, arguments: list[str], code: int, says: s
         (["export", "--audit", "anvil-ledger"], 1, "is a ledger"),
         (["backup", "junk"], 1, "never replaces"),
         (["restore", "junk", "new"], 3, "not an SQLite database"),
+        (["verify", "junk"], 3, "not an SQLite database"),
+        (["verify", "junk", "--tiles", ".", "--key", "anvil-ledger/log.vkey"], 2, "one after the other"),
+        (["verify", "junk", "--proof", "junk", "--entry", "junk"], 2, "go together"),
     ],
 )
 def test_with_a_ledger(ledger: Anvil, arguments: list[str], code: int, says: str) -> None:

@@ -74,6 +74,14 @@ def test_verify_says_which_it_does_not_know(future: Future) -> None:
     assert all(any(name in message for message in unknown) for name in (*UNKNOWN, "weather.seen/2"))
 
 
+def test_nothing_is_said_about_what_cannot_be_read(future: Future) -> None:
+    about = ("--subject", "campaign=mine", "--reason", "x")
+    ran = future.anvil("decide", "current", "--rests-on", future.indices[0], *about)
+    assert ran.code == 1
+    assert f"event {future.indices[0]} cannot be cited" in ran.err
+    assert "weather.seen/1" in ran.err
+
+
 def test_recording_goes_on(future: Future) -> None:
     index = future.anvil("observe", "after it", *STATUS, "--json").json["index"]
     assert index > max(future.indices)

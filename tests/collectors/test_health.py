@@ -203,3 +203,17 @@ def test_retry_after_as_a_date() -> None:
     assert found is not None
     assert 50 < found <= 60
     assert retry_after_s("Wed, 21 Oct 2015 07:28:00 GMT") == 0.0
+
+
+def test_a_last_look_that_the_deadline_cuts_short_does_not_hide_the_one_before() -> None:
+    asked: list[object] = []
+
+    def busy_then_silent(request: object) -> Reply:
+        asked.append(request)
+        return Reply(b"loading", status=503) if len(asked) == 1 else Reply((HANG,))
+
+    with Server() as server:
+        server.on("/health", busy_then_silent)
+        event = observed(server.base_url, within_s=0.9).event
+    assert len(asked) == 2
+    assert (event.health, event.http_status) == ("reached", 503)

@@ -60,6 +60,10 @@ def test_a_vllm_server() -> None:
         "version_endpoint": "0.23.1rc1.dev1327+gf25953cc5",
         "log_line": "0.23.1rc1.dev1327+gf25953cc5",
     }
+    assert [c.source for c in event.claims if c.what == "engine_version"] == [
+        "log_line",
+        "version_endpoint",
+    ], "two lines of the log say the same: one claim"
     assert values(found, "engine_revision")["log_line"] == "gf25953cc5"
     assert values(found, "model_revision") == {"log_line": "4" * 40}
     # A path is sealed, not in the clear.

@@ -54,6 +54,19 @@ def figures(found: Report) -> list[tuple[str, object, int | None]]:
     return [(f.name, f.word if f.number is None else f.number, f.line) for f in found.figures]
 
 
+def test_vllm_on_the_processor() -> None:
+    log = b"""\
+(Worker pid=7) INFO 01-02 03:04:08 [cpu_worker.py:260] Explicitly set (2.0/23.54) GiB for KV cache on node 0.
+(EngineCore pid=9) INFO 01-02 03:04:08 [kv_cache_utils.py:1] CPU KV cache size: 93,184 tokens, Maximum concurrency for 8,192 tokens per request: 11.38x
+"""
+    assert figures(report("vllm", log)) == [
+        ("kv_memory_gib", "2.0", 1),
+        ("kv_capacity_tokens", 93_184, 2),
+        ("context_tokens", 8192, 2),
+        ("full_window_concurrency", "11.38", 2),
+    ]
+
+
 def test_vllm() -> None:
     assert figures(report("vllm", VLLM)) == [
         ("max_sequences", 5, 1),

@@ -196,6 +196,7 @@ export const FACTS = {
   "event.retracted/1": exactly({ reason: isPublicText, target: isHash }),
   "sealed.redacted/1": exactly({ field: matches(LABEL), reason: isPublicText, target: isHash }),
   "artifact.redacted/1": exactly({ artifact: matches(LABEL), reason: isPublicText, target: isHash }),
+  "artifact.missing/1": exactly({ artifact: matches(LABEL), reason: isPublicText, target: isHash }),
   "artifact.disclosed/1": exactly({
     artifact: matches(LABEL),
     digest: matches(DIGEST),

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import shutil
@@ -50,7 +51,14 @@ def export(tmp_path_factory: pytest.TempPathFactory) -> Path:
     anvil(*at, "redact", "3", "--reason", "It named a host.")
     anvil(*at, "backup", place / "copy.db")
     anvil("restore", place / "copy.db", place / "second", "--blobs", place / "first/blobs")
-    anvil("--ledger", place / "second", "key", "rotate", "ledger")
+    at = ("--ledger", place / "second")
+    attachment.write_text("43\n", encoding="utf-8")
+    lost = anvil(*at, "observe", "Lost.", "--status", "retained-complete", "--attach", attachment, "--json")
+    digest = hashlib.sha256(b"43\n").hexdigest()
+    (place / "second/blobs/sha256" / digest[:2] / digest[2:]).unlink()
+    anvil(*at, "note", "missing", str(lost["index"]), "--reason", "The disk died.")
+    anvil(*at, "observe", "--attach", place / "copy.db", "--to", str(lost["index"]))
+    anvil(*at, "key", "rotate", "ledger")
     anvil("--ledger", place / "second", "export", "--audit", place / "export")
     return place / "export"
 

@@ -17,7 +17,7 @@ import { DIGEST, FACTS, PAYLOAD_TYPE, canonical, encode, hasExactly, isCount, is
 // ---- Findings and their gravity (§14) ---------------------------------------------------------------------
 
 const FATAL = new Set(["rolled-back", "split-view"]);
-const NOTES = new Set(["uncovered", "redacted", "stream-open", "disowned", "clock-stepped-back", "unknown-type",
+const NOTES = new Set(["uncovered", "redacted", "lost", "stream-open", "disowned", "clock-stepped-back", "unknown-type",
   "dangling-reference", "not-checked"]);
 const findings = [];
 
@@ -105,7 +105,7 @@ const ROLES = {
   "ledger.created/1": ["root"], "key.added/1": ["root"], "key.rotated/1": ["root"], "key.revoked/1": ["root"],
   "stream.opened/1": ANY, "stream.closed/1": ANY, "stream.abandoned/1": ANY, "observation.noted/1": PERSON, "observation.noted/2": PERSON,
   "event.retracted/1": PERSON, "sealed.redacted/1": PERSON, "artifact.redacted/1": PERSON,
-  "artifact.disclosed/1": PERSON,
+  "artifact.missing/1": PERSON, "artifact.disclosed/1": PERSON, "evidence.attached/1": PERSON,
 };
 const KEY_FAMILIES = ["ledger.created", "key.added", "key.rotated", "key.revoked"];
 const OPENERS = ["stream.opened", "ledger.created"];
@@ -119,6 +119,7 @@ class Log {
   streams = new Map(); // stream id -> its last event: { seq, hash, key, ledger, at, ended }
   byHash = new Map(); // entry hash -> { index, header }
   redactions = []; // { index, header } of those that were permitted and have a target
+  losses = []; // the same of artifact.missing
   events = []; // { index, header, ring } of all that could be read
   unreadable = new Set(); // indices of entries that are not spelled as they must be
   abandoned = new Set(); // the streams that were abandoned
@@ -138,6 +139,7 @@ class Log {
     const disowned = this.events.filter((event) => this.isDisowned(event)).length;
     if (disowned) report("disowned", null, `${disowned} events are disowned`);
     if (this.redactions.length) report("redacted", null, `${this.redactions.length} redactions`);
+    if (this.losses.length) report("lost", null, `${this.losses.length} losses`);
   }
 
   readEntry(entry, index) {
@@ -203,8 +205,8 @@ class Log {
       if (origin !== header.ledger || ring.base + size > index) return refuse("last_good is no state of the ledger");
       const agrees = this.rootOf(ring.base, size) === stated;
       if (agrees && ring.base === 0) this.agreed = Math.max(this.agreed, size);
-      if (!agrees && header.ledger === this.origin) return refuse("last_good.root is another");
-      if (!agrees) report("tree-differs", ring.base, "last_good.root is another");
+      if (!agrees && header.ledger === this.origin) refuse("last_good.root is another"); // it revokes all the same
+      else if (!agrees) report("tree-differs", ring.base, "last_good.root is another");
     }
     const keys = new Map();
     for (const { public_key: hex, role } of introduced) {
@@ -222,7 +224,8 @@ class Log {
     let sound = true;
     const refuse = (code, message) => (sound = report(code, index, message));
     if (signatures[0].keyid !== header.key) refuse("not-permitted", "the first signature is not by the header's key");
-    for (const { keyid, sig } of signatures) {
+    const unread = !known && KEY_FAMILIES.includes(family); // which keys it introduces is not known
+    for (const { keyid, sig } of unread ? signatures.slice(0, 1) : signatures) {
       const mayBeNew = keyid !== header.key || family === "ledger.created";
       const key = ring?.keys.get(keyid) ?? (mayBeNew ? introduced.get(keyid) : undefined);
       if (!key) {
@@ -312,8 +315,8 @@ class Log {
   /** §9: corrections name an earlier event, and a field or artifact of it. */
   checkTarget(event, family, sound) {
     const { index, header: { facts } } = event;
-    if (!["event.retracted", "sealed.redacted", "artifact.redacted", "artifact.disclosed"].includes(family))
-      return;
+    if (!["event.retracted", "sealed.redacted", "artifact.redacted", "artifact.missing", "artifact.disclosed"]
+      .includes(family)) return;
     const target = this.byHash.get(facts.target)?.header;
     const artifact = target?.artifacts.find(({ name }) => name === facts.artifact);
     const there = family === "event.retracted" ? target
@@ -321,6 +324,7 @@ class Log {
         : artifact;
     if (!there) report("dangling-reference", index, "what the correction names is not there");
     else if (family.endsWith(".redacted") && sound) this.redactions.push(event);
+    else if (family === "artifact.missing" && sound) this.losses.push(event);
     else if (family === "artifact.disclosed") {
       const value = Buffer.from(encode({ digest: facts.digest, size: facts.size }));
       if (commit(Buffer.from(facts.salt, "hex"), value) !== artifact.commitment)
@@ -386,6 +390,9 @@ async function checkBytes(folder, log) {
   for (const event of log.redactions.filter((each) => !log.isDisowned(each)))
     redacted.add(`${event.header.facts.target} ${event.header.facts.field ?? ""} ${event.header.facts.artifact ?? ""}`);
 
+  const lost = new Set(log.losses.filter((each) => !log.isDisowned(each))
+    .map(({ header: { facts } }) => `${facts.target} ${facts.artifact}`));
+
   const open = (commitment, index) => {
     const { salt, value } = openings.get(commitment);
     const opened = canonical(value);
@@ -421,7 +428,7 @@ async function checkBytes(folder, log) {
       const hex = pointer.digest.slice(7);
       const blob = join(folder, "blobs", "sha256", hex.slice(0, 2), hex.slice(2));
       if (!existsSync(blob)) {
-        if (!excused) report("artifact-missing", index, artifact.name);
+        if (!excused && !lost.has(`${name} ${artifact.name}`)) report("artifact-missing", index, artifact.name);
       } else if (statSync(blob).size !== pointer.size || (await digestOf(blob)) !== pointer.digest)
         report("artifact-altered", index, artifact.name);
     }

@@ -25,8 +25,10 @@ from anvil.ledger.events import (
     EngineIdentified,
     EngineReported,
     HealthObserved,
+    HostObserved,
     LaunchStopped,
     LogRetained,
+    WeightsInspected,
 )
 
 TOOLS = ("tools-batch", "tools-streaming", "tool-result")
@@ -78,8 +80,19 @@ def test_the_quickstart_from_recipe_to_verdict(tmp_path: Path, monkeypatch: pyte
     require_verdicts(run)
     require_bodies(run)
     require_engine_kept_and_stopped(run)
+    require_weights_and_host(run)
     require_not_synthetic(run)
     require_document(run)
+
+
+def require_weights_and_host(run: Run) -> None:
+    """Require the model file as the recipe names it, and a host that was looked at twice."""
+    (weights,) = run.bench.events(WeightsInspected)
+    assert (weights.files, weights.findings) == (1, ())
+    assert (weights.stated_identities, weights.matched_identities) == (1, 1)
+    (identity,) = run.bench.events(EngineIdentified)
+    assert "chat_template" not in identity.disagreements  # the file's template is the one that is served
+    assert [host.moment for host in run.bench.events(HostObserved)] == ["before", "after"]
 
 
 def require_verdicts(run: Run) -> None:

@@ -4,104 +4,41 @@ from __future__ import annotations
 
 import asyncio
 import json
-import signal
-import subprocess
-import sys
-from collections.abc import Awaitable, Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 from support.launching import (
-    PROVENANCE,
     answers,
     end,
-    free_port,
     until,
     until_answers,
     until_ended,
     until_logged,
 )
 
-from anvil.collectors.launchers.attach import AttachLauncher
 from anvil.collectors.launchers.containers import EngineUnreachable
 from anvil.collectors.launchers.docker import DockerLauncher
 from anvil.collectors.launchers.interface import (
-    AttachTarget,
-    ContainerPlan,
-    Exit,
     LaunchFailed,
-    LaunchPlan,
     NotKept,
     Provenance,
 )
 from anvil.collectors.launchers.logs import LogLimits
 from anvil.collectors.withholding import Secrets
-from anvil.ledger.events.launches import LaunchStarted
 
 if TYPE_CHECKING:
-    from conftest import Docker
+    from conftest import Docker, Plans, Tell
 
 pytestmark = pytest.mark.needs("docker")
-
-Story = Callable[[DockerLauncher], Awaitable[None]]
-Plans = Callable[..., LaunchPlan]
-Tell = Callable[[Story], None]
-
-
-@pytest.fixture
-def provenance(tmp_path: Path) -> Provenance:
-    """Of a ledger of this test's own: other workers use the same engine."""
-    return replace(PROVENANCE, ledger=f"example.org/{tmp_path.parent.name}-{tmp_path.name}".lower())
-
-
-@pytest.fixture
-def tell(docker_engine: Docker, provenance: Provenance, tmp_path: Path) -> Iterator[Tell]:
-    """Run a story with a launcher, and see that it left no container and no spool behind."""
-    client = docker_engine.client()
-
-    def left() -> list[Any]:
-        filters = {"label": f"anvil.ledger={provenance.ledger}"}
-        return list(client.containers.list(all=True, filters=filters))
-
-    def run(story: Story) -> None:
-        async def whole() -> None:
-            launcher = DockerLauncher(tmp_path / "spools", base_url=docker_engine.url)
-            try:
-                await asyncio.wait_for(story(launcher), 60)
-            finally:
-                launcher.close()
-
-        asyncio.run(whole())
-        assert left() == []
-        assert not (tmp_path / "spools").is_dir() or list((tmp_path / "spools").iterdir()) == []
-
-    yield run
-    for container in left():
-        container.remove(force=True)
-    client.close()
-
-
-@pytest.fixture
-def plan(docker_engine: Docker, provenance: Provenance) -> Callable[..., LaunchPlan]:
-    def make(
-        behave: str = "serve", *more: str, container: dict[str, Any] | None = None, **changes: Any
-    ) -> LaunchPlan:
-        inside = ContainerPlan(**{"image": docker_engine.image, "port": 8000, **(container or {})})
-        argv = ("--port", "8000", "--behave", behave, *more)
-        return LaunchPlan(
-            provenance, changes.pop("port", None) or free_port(), argv, container=inside, **changes
-        )
-
-    return make
 
 
 def test_it_answers_is_kept_stopped_and_removed(
     plan: Plans, tell: Tell, docker_engine: Docker, provenance: Provenance
 ) -> None:
     async def story(launcher: DockerLauncher) -> None:
-        options = {"shm_size": "64m", "ipc": "private", "ulimits": {"nofile": 512, "stack": 4 << 20}}
+        limits = {} if docker_engine.is_podman else {"nofile": 512, "stack": 4 << 20}
+        options = {"shm_size": "64m", "ipc": "private", "ulimits": limits}
         wanted = plan(container=options, cpus="0", env={"VLLM_X": "1"})
         assert await launcher.occupied(wanted) is None
         running = await launcher.start(wanted)
@@ -119,7 +56,8 @@ def test_it_answers_is_kept_stopped_and_removed(
         assert host["AutoRemove"] is False
         assert host["RestartPolicy"]["Name"] in ("", "no")
         assert host["PortBindings"] == {"8000/tcp": [{"HostIp": "127.0.0.1", "HostPort": str(wanted.port)}]}
-        assert {limit["Name"]: limit["Hard"] for limit in host["Ulimits"]} == options["ulimits"]
+        given = {limit["Name"]: limit["Hard"] for limit in host["Ulimits"]}
+        assert limits.items() <= given.items()
         assert before["Config"]["Labels"].items() >= provenance.labels().items()
         with pytest.raises(NotKept):
             await running.remove()
@@ -163,18 +101,22 @@ def test_one_that_exits_at_start_leaves_its_traceback(plan: Plans, tell: Tell) -
     tell(story)
 
 
-def test_one_killed_for_memory(plan: Plans, tell: Tell) -> None:
+def test_one_killed_for_memory(plan: Plans, tell: Tell, docker_engine: Docker) -> None:
     async def story(launcher: DockerLauncher) -> None:
         running = await launcher.start(plan("eat", container={"memory_bytes": 128 << 20}))
         ended = await until_ended(running)
-        assert (ended.code, ended.oom_killed) == (137, True)
+        # Podman 4 does not tell that it was for memory, and says no.
+        assert (ended.code, ended.oom_killed) == (137, not docker_engine.is_podman)
         assert b"took 16 MiB\n" in (await running.log()).content()
         await end(running)
 
     tell(story)
 
 
-def test_one_whose_log_has_no_end(plan: Plans, tell: Tell, tmp_path: Path) -> None:
+def test_one_whose_log_has_no_end(plan: Plans, tell: Tell, tmp_path: Path, docker_engine: Docker) -> None:
+    if docker_engine.is_podman:
+        pytest.skip("podman 4 drops the beginning of a log that reaches its limit while it is followed")
+
     async def story(launcher: DockerLauncher) -> None:
         container = {"log_bytes": 16 << 20}
         running = await launcher.start(
@@ -248,11 +190,13 @@ def test_an_absent_image_is_named(plan: Plans, tell: Tell) -> None:
     tell(story)
 
 
-def test_a_container_that_could_not_start_is_kept_like_others(plan: Plans, tell: Tell) -> None:
+def test_a_container_that_could_not_start_is_kept_like_others(
+    plan: Plans, tell: Tell, docker_engine: Docker
+) -> None:
     async def story(launcher: DockerLauncher) -> None:
         running = await launcher.start(plan(container={"entrypoint": ("/no/such/program",)}))
         ended = await until_ended(running)
-        assert ended.code == 127
+        assert ended.code == (None if docker_engine.is_podman else 127)
         assert "/no/such/program" in ended.message
         assert (await running.log()).content() == b""
         await end(running)
@@ -260,8 +204,12 @@ def test_a_container_that_could_not_start_is_kept_like_others(plan: Plans, tell:
     tell(story)
 
 
-def test_gpus_are_asked_for_by_their_ids(plan: Plans, tell: Tell) -> None:
+def test_gpus_are_asked_for_by_their_ids(plan: Plans, tell: Tell, docker_engine: Docker) -> None:
     async def story(launcher: DockerLauncher) -> None:
+        if docker_engine.is_podman:
+            with pytest.raises(LaunchFailed, match="with 0 of the 2 GPUs asked for"):
+                await launcher.start(plan(gpus=("GPU-12345678", "GPU-9")))
+            return
         # Without NVIDIA's runtime such a container is made, and cannot start.
         running = await launcher.start(plan(gpus=("GPU-12345678", "GPU-9")))
         request = json.loads(await running.inspect() or b"")["HostConfig"]["DeviceRequests"][0]
@@ -313,105 +261,3 @@ def test_a_container_that_somebody_removes_meanwhile(plan: Plans, tell: Tell, do
         await end(running)
 
     tell(story)
-
-
-# --- a run that is gone ------------------------------------------------------------------------------------
-
-CRASHING = """
-import asyncio, os, sys
-from pathlib import Path
-from anvil.collectors.launchers.docker import DockerLauncher
-from anvil.collectors.launchers.interface import ContainerPlan, LaunchPlan, Provenance
-from anvil.collectors.launchers.spools import Spool
-
-async def main():
-    when, ledger, spools, url, image, port, *argv = sys.argv[1:]
-    if when == "before-identity":
-        Spool.identified = lambda *_, **__: os.kill(os.getpid(), 9)
-    provenance = Provenance(ledger, "20261130T102700Z-0123456789abcdef", "a1")
-    plan = LaunchPlan(provenance, int(port), tuple(argv), container=ContainerPlan(image, 8000))
-    running = await DockerLauncher(Path(spools), base_url=url or None).start(plan)
-    while b"listening" not in (await running.log()).content():
-        await asyncio.sleep(0.05)
-    os.kill(os.getpid(), 9)
-
-asyncio.run(main())
-"""
-
-
-@pytest.mark.parametrize("when", ["after", "before-identity", "spool-gone"])
-def test_the_next_run_finds_what_a_killed_one_left(
-    when: str, plan: Plans, tell: Tell, docker_engine: Docker, provenance: Provenance, tmp_path: Path
-) -> None:
-    wanted, folder = plan(), tmp_path / "spools"
-    argv = [
-        sys.executable,
-        "-c",
-        CRASHING,
-        when,
-        provenance.ledger,
-        str(folder),
-        docker_engine.url or "",
-        docker_engine.image,
-    ]
-    assert subprocess.run([*argv, str(wanted.port), *wanted.argv], timeout=60).returncode == -signal.SIGKILL
-    if when == "spool-gone":
-        folder.rename(tmp_path / "elsewhere")
-
-    async def story(launcher: DockerLauncher) -> None:
-        assert await launcher.orphans("another.example/log") == []
-        (found,) = await launcher.orphans(provenance.ledger)
-        assert found.provenance == provenance
-        assert isinstance(found.started(), LaunchStarted)
-        assert await launcher.orphans(provenance.ledger) == [], "it is taken"
-        if when == "before-identity":
-            assert await found.state() == Exit(oom_killed=False), "made, and never started"
-        else:
-            await until_answers(found)
-            log = await until_logged(found, b"listening on 8000\n")
-            assert log.content() == b"starting as serve\nlistening on 8000\n", "nothing is there twice"
-        await end(found)
-
-    tell(story)
-
-
-# --- somebody else's container ---------------------------------------------------------------------------
-
-
-def test_somebody_elses_container_is_read_and_left_alone(
-    plan: Plans, tell: Tell, docker_engine: Docker, tmp_path: Path
-) -> None:
-    client = docker_engine.client()
-    port = free_port()
-    theirs = client.containers.run(
-        docker_engine.image,
-        ["--port", "8000", "--behave", "echo-env", "--api-key", "hunter2-hunter2"],
-        name="somebodys",
-        detach=True,
-        environment={"HF_TOKEN": "hunter3-hunter3"},
-        ports={"8000/tcp": ("127.0.0.1", port)},
-    )
-
-    async def story(_: DockerLauncher) -> None:
-        launcher = AttachLauncher(tmp_path / "spools", base_url=docker_engine.url)
-        target = AttachTarget(f"http://127.0.0.1:{port}", container="somebodys")
-        running = await launcher.start(replace(plan(), container=None, target=target))
-        await until_answers(running)
-        await until_logged(running, b"listening on 8000\n")
-        event = running.started()
-        assert event.has_launch_evidence
-        assert event.image_id == docker_engine.image
-        assert event.identity == theirs.id
-        assert b"hunter" not in event.model_dump_json().encode() + (await running.inspect() or b"")
-        assert (await running.stop(1)).how == "left_running"
-        assert await running.state() is None
-        assert not await running.remove()
-        theirs.reload()
-        assert theirs.status == "running"
-        launcher.close()
-
-    try:
-        tell(story)
-    finally:
-        theirs.remove(force=True)
-        client.close()

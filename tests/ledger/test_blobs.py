@@ -153,3 +153,74 @@ def test_deleting_takes_one_blob_and_asks_for_nothing(store: BlobStore) -> None:
     store.delete(REF.digest)
     assert store.measure(REF.digest) is None
     assert store.get(other.digest) == b"other"
+
+
+# --- held, and on disk later ---------------------------------------------------------------------------
+
+
+@pytest.fixture
+def flushed(monkeypatch: pytest.MonkeyPatch) -> set[int]:
+    """The inodes of everything that was flushed since."""
+    seen: set[int] = set()
+    fsync = os.fsync
+
+    def watched(descriptor: int) -> None:
+        seen.add(os.fstat(descriptor).st_ino)
+        fsync(descriptor)
+
+    monkeypatch.setattr(os, "fsync", watched)
+    return seen
+
+
+def test_held_bytes_are_there_at_once_and_wait_for_no_disk(store: BlobStore, flushed: set[int]) -> None:
+    store.put(b"another blob, so that the folder is there")
+    flushed.clear()
+    assert store.hold(CONTENT) == REF
+    assert store.get(REF.digest) == CONTENT
+    assert flushed == set()
+
+
+def test_a_flush_reaches_each_blob_and_each_name(store: BlobStore, flushed: set[int]) -> None:
+    refs = [store.hold(f"answer {number}".encode()) for number in range(20)]
+    flushed.clear()
+    store.flush([ref.digest for ref in refs])
+    paths = [store.path(ref.digest) for ref in refs]
+    expected = {*paths, *(path.parent for path in paths), store.directory / "sha256"}
+    assert {path.stat().st_ino for path in expected} <= flushed
+
+
+def test_bytes_that_somebody_else_holds_are_flushed_too(store: BlobStore, flushed: set[int]) -> None:
+    """A run that was killed had them in the page cache; recovery names them."""
+    BlobStore(store.directory).hold(CONTENT)
+    assert store.hold(CONTENT) == REF
+    flushed.clear()
+    store.flush([REF.digest])
+    assert store.path(REF.digest).stat().st_ino in flushed
+
+
+def test_what_is_not_there_cannot_be_flushed(store: BlobStore) -> None:
+    store.hold(CONTENT)
+    with pytest.raises(BlobMissing, match="not in the blob store"):
+        store.flush([REF.digest, ABSENT])
+
+
+def test_a_pipe_in_place_of_a_blob_is_refused_and_not_waited_for(store: BlobStore) -> None:
+    store.hold(CONTENT)
+    store.path(REF.digest).unlink()
+    os.mkfifo(store.path(REF.digest))
+    with pytest.raises(LedgerError):
+        store.flush([REF.digest])
+
+
+def test_a_full_disk_leaves_nothing_of_what_was_to_be_held(
+    store: BlobStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store.put(b"first")
+
+    def refuse(source: Path, target: Path) -> NoReturn:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "rename", refuse)
+    with pytest.raises(LedgerError, match="No space left"):
+        store.hold(CONTENT)
+    assert len(names(store)) == 1

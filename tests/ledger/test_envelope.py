@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support.mangle import assert_every_flip_refused, mangled
+from support.signed import sign
 from support.story import COLLECTOR, OPERATOR, ROOT
 
 from anvil.ledger.envelope import (
@@ -18,7 +19,6 @@ from anvil.ledger.envelope import (
     Envelope,
     Signature,
     pae,
-    sign,
 )
 from anvil.ledger.errors import MalformedEnvelope, SignatureInvalid
 from anvil.ledger.signing import PrivateKey

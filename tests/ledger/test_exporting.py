@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from support.ledgers import LOG, SAMPLES, SEALED, SIZE, Small, small_ledger
+from support.ledgers import LOG, SAMPLES, SEALED, SIZE, Small, attack, small_ledger
 
 from anvil.ledger.errors import LedgerError
 from anvil.ledger.exporting import BLOBS, export
@@ -120,3 +120,23 @@ def test_an_export_for_everybody_becomes_one_for_an_auditor(small: Small, tmp_pa
     done = export(small.place, tmp_path / "out", audit=True)
     assert (done.openings, done.blobs) == (3, 2)
     assert codes(small, tmp_path / "out") == {"unanchored"}
+
+
+def test_a_blob_that_no_event_names_is_nobody_s_to_give_away(small: Small, tmp_path: Path) -> None:
+    # A crash leaves such blobs, and the next export would have handed them to an auditor.
+    out = tmp_path / "out"
+    with Ledger.open(small.place.directory) as ledger:
+        ledger.blobs.put(b"nobody said what this is")
+    done = export(small.place, out, audit=True)
+    assert done.blobs == 2
+    assert {LOG, SAMPLES} <= set(contents(out).values())
+    assert b"nobody said what this is" not in contents(out).values()
+    assert codes(small, out) == {"unanchored"}
+
+
+def test_an_altered_opening_is_left_to_verification(small: Small, tmp_path: Path) -> None:
+    with attack(small) as db:
+        db.execute("UPDATE openings SET value = x'5b5d' WHERE instr(value, x'646967657374')")
+    done = export(small.place, tmp_path / "out", audit=True)
+    assert done.blobs == 1
+    assert "sealed-altered" in codes(small, tmp_path / "out")

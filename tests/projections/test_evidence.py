@@ -87,20 +87,26 @@ def kept(name: str) -> Kept:
 def test_an_event_of_which_an_artifact_is_gone_is_missing_it(artifact: str) -> None:
     check = kept("check.completed/1")
     assert Evidence(Record()).status(check) == "retained-complete"
-    record = Record(gone=frozenset({ArtifactName(check.entry_hash, artifact)}))
+    record = Record(redacted=frozenset({ArtifactName(check.entry_hash, artifact)}))
     assert Evidence(record).status(check) == "artifact-missing"
     assert Evidence(record).gone(check) == (artifact,)
 
 
-def test_a_redaction_in_the_log_takes_the_status_away() -> None:
-    record = fold(Seen(t.index, t.leaf, t.header, t.event) for t in STORY)
+def test_a_redaction_in_the_log_takes_the_status_away_and_bytes_found_later_raise_it() -> None:
+    found = STORY_BY_TYPE["evidence.attached/1"]
+    events = [Seen(t.index, t.leaf, t.header, t.event) for t in STORY]
+    record = fold(events)
     noted = next(
         k
         for launch in record.campaigns["qwen38-27b"].launches
         for k in launch.events
         if k.event.type == "observation.noted/2"
     )
-    assert Evidence(record).status(noted) == "artifact-missing"
+    assert Evidence(fold(events, as_of=found.index - 1)).status(noted) == "artifact-missing"
+    assert Evidence(record).status(noted) == "retained-bounded-log"
+    source = Evidence(record).source(noted)
+    assert source is not None
+    assert found.leaf in source.support.events, "what raises it is part of what it rests on"
 
 
 STORY = sorted(STORY_BY_TYPE.values(), key=lambda told: told.index)

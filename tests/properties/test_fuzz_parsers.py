@@ -17,13 +17,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.logs import SIGNER, key_of, synthetic_entries, tree_reader
 from support.mangle import mangled
+from support.signed import sign
 from support.story import ORIGIN, ROOT, STATE, story
 
 from anvil.ledger import anchor, canonical
 from anvil.ledger.anchor import Anchor
 from anvil.ledger.checkpoint import Checkpoint, open_checkpoint, sign_checkpoint
 from anvil.ledger.commitments import Opening
-from anvil.ledger.envelope import Envelope, sign
+from anvil.ledger.envelope import Envelope
 from anvil.ledger.errors import AnvilError, LedgerError, Malformed, SignatureInvalid, UnknownEventType
 from anvil.ledger.events import decode
 from anvil.ledger.header import Header

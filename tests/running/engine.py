@@ -2,9 +2,11 @@
 
 last-words  answers, and writes `goodbye` when it is asked to end
 dies        answers two requests for a completion, and ends in the middle of the third
+dies-once   the same, when there is no file --into yet; it makes one
 hangs       answers two requests for a completion, and no other
 slow-end    answers, and takes a second to end, writing a line every tenth of it
 shouts      answers; writes more at once than is kept of a log, and never stops writing
+hoards      answers, and fills the file --into with --bytes at the third request for a completion
     echoes      writes its environment and argv to its log, and fails with some of it in every body
 """
 
@@ -28,7 +30,11 @@ base: Any = importlib.util.module_from_spec(_SPEC)
 _SPEC.loader.exec_module(base)
 
 BEHAVIOUR = sys.argv[sys.argv.index("--behave") + 1]
-OURS = ("last-words", "dies", "hangs", "slow-end", "echoes", "shouts")
+OURS = ("last-words", "dies", "dies-once", "hangs", "slow-end", "echoes", "shouts", "hoards")
+
+
+def option(name: str) -> str:
+    return sys.argv[sys.argv.index(name) + 1]
 
 
 class Handler(base.Handler):  # type: ignore[misc]
@@ -36,9 +42,14 @@ class Handler(base.Handler):  # type: ignore[misc]
 
     def do_POST(self) -> None:  # noqa: N802  # the name that is called
         Handler.completions += 1
+        if BEHAVIOUR == "dies-once" and not Path(option("--into")).exists() and Handler.completions == 3:
+            Path(option("--into")).touch()
+            os._exit(7)
         if BEHAVIOUR == "dies" and Handler.completions == 3:
             print("fatal: the GPU has fallen off the bus", flush=True)
             os._exit(7)
+        if BEHAVIOUR == "hoards" and Handler.completions == 3:
+            Path(option("--into")).write_bytes(bytes(int(option("--bytes"))))
         if BEHAVIOUR == "hangs" and Handler.completions > 2:
             print("hanging", flush=True)
             time.sleep(3600)

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from support.running import Bench
 
-from anvil.ledger.events import LaunchStopped, LogRetained, StreamClosed
+from anvil.ledger.events import HostObserved, LaunchStopped, LogRetained, StreamClosed
 
 ANVIL = Path(sys.executable).with_name("anvil")
 INT, TERM = signal.SIGINT, signal.SIGTERM
@@ -40,6 +40,7 @@ def require_ended_in_order(bench: Bench) -> None:
     assert len(bench.events(LogRetained)) == 2
     (stopped,) = bench.events(LaunchStopped)
     assert stopped.is_removed
+    assert [event.moment for event in bench.events(HostObserved)] == ["before", "after"]
     assert bench.run("--recover").code == 0  # what was seen and named by nothing yet is named
     bench.require_whole()
     bench.require_nothing_running()

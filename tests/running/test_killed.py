@@ -70,7 +70,7 @@ def require_nothing_lost(bench: Bench, trace: killed.Trace) -> None:
 def _last_is_in_memory(trace: killed.Trace) -> bool:
     """Say whether the process died before it had put its last body into the blob store."""
     since = trace.steps[_last(trace.steps, "after Client.exchange") :]
-    return "after BlobStore.put" not in since
+    return "after BlobStore.hold" not in since
 
 
 def _last(steps: list[str], label: str) -> int:

@@ -9,7 +9,7 @@ from pathlib import Path
 from support.endpoint import Chat, Server
 from support.running import Bench
 
-from anvil.ledger.events import CheckCompleted, LaunchStarted, StreamClosed
+from anvil.ledger.events import CheckCompleted, HostObserved, LaunchStarted, StreamClosed
 
 ANVIL = Path(sys.executable).with_name("anvil")
 PARALLEL = 10
@@ -40,6 +40,33 @@ def test_two_lanes_record_into_two_streams_at_the_same_time(bench: Bench) -> Non
     )  # both were up first
     first, second = bench.types()
     assert first == second
+    bench.require_whole()
+    bench.require_nothing_running()
+
+
+def test_two_lanes_whose_placements_are_then_exchanged(bench: Bench) -> None:
+    keys = ("a1", "a2", "b1", "b2")
+    path = bench.recipe(behave=dict.fromkeys(keys, "serve"), checks=["identity"])
+    text = path.read_text()
+    on = {"a1": ("first", "left"), "a2": ("first", "right"), "b1": ("then", "right"), "b2": ("then", "left")}
+    for key, (when, where) in on.items():
+        more = f'key = "{key}"\nside_by_side = "{when}"\nplacement = "{where}"\n'
+        text = text.replace(f'key = "{key}"\n', more)
+    path.write_text(text)
+    ports = {"left": bench.ports["a1"], "right": bench.ports["a2"]}
+    site = "".join(f"[placements.{name}]\nport = {port}\n" for name, port in ports.items())
+    (bench.directory / "anvil-site.toml").write_text(site)
+    ran = bench.run(path)
+    assert ran.code == 0, ran.err
+    placed = {
+        s.header.subject.attempt: s.event.placement
+        for s in bench.seen()
+        if isinstance(s.event, LaunchStarted)
+    }
+    assert placed == {key: where for key, (_, where) in on.items()}
+    moments = [event.moment for event in bench.events(HostObserved)]
+    assert sorted(moments) == ["after"] * 4 + ["before"] * 4
+    assert len(bench.types()) == 4
     bench.require_whole()
     bench.require_nothing_running()
 

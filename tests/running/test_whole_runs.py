@@ -7,19 +7,29 @@ import json
 from support.endpoint import Server
 from support.running import Bench
 
-from anvil.ledger.events import EngineExited, LaunchStarted, LaunchStopped, LogRetained, RecipeDeclared
+from anvil.ledger.events import (
+    EngineExited,
+    HostObserved,
+    LaunchStarted,
+    LaunchStopped,
+    LogRetained,
+    RecipeDeclared,
+)
 
 ORDER = [
     "stream.opened",
     "recipe.declared",
+    "host.observed",
     "launch.started",
     "health.observed",
     "engine.identified",
     "check.completed",
     "check.completed",
     "log.retained",
+    "log.excerpted",
     "log.retained",
     "launch.stopped",
+    "host.observed",
     "stream.closed",
 ]
 
@@ -36,7 +46,7 @@ def test_the_order_of_a_run(bench: Bench) -> None:
 
 def test_an_engine_with_a_reader_reports_after_it_is_identified(bench: Bench) -> None:
     assert bench.run(bench.recipe(engine="vllm", lines='version = "1.2.3"\n')).code == 0
-    expected = [*ORDER[:5], "engine.reported", *ORDER[5:]]
+    expected = [*ORDER[:6], "engine.reported", *ORDER[6:]]
     assert bench.types() == [expected]
     assert b"listening on" in bench.body("startup-log")
 
@@ -106,3 +116,13 @@ def test_misuse_is_told_and_records_nothing(bench: Bench) -> None:
         assert bench.run(*arguments).code == 2, arguments
     assert bench.run("no-such-recipe").code == 1
     assert len(bench.seen()) == before
+
+
+def test_the_host_is_looked_at_before_and_after(bench: Bench) -> None:
+    assert bench.run(bench.recipe(checks=[])).code == 0
+    before, after = bench.events(HostObserved)
+    assert (before.moment, after.moment) == ("before", "after")
+    assert before.memory_bytes == after.memory_bytes
+    reasons = {item.field: item.reason for item in before.absent}
+    assert reasons["container_engine"] == "container-engine-unreachable"  # nothing listens where it is sought
+    assert json.loads(bench.body("host"))["schema"] == "anvil.host/1"

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass, field
+from pathlib import Path
 
+from anvil.ledger.drafts import Draft
 from anvil.ledger.events import (
     AnyEvent,
     CheckCompleted,
@@ -20,6 +22,8 @@ from anvil.ledger.events import (
 from anvil.ledger.events.checks import FailureClass, Outcome
 from anvil.ledger.events.recipes import DeclaredAttempt, DeclaredCandidate
 from anvil.ledger.header import NO_SUBJECT, Header, Subject
+from anvil.ledger.recording import Ledger
+from anvil.ledger.streams import Stream
 from anvil.projections.seen import Seen
 
 ATTEMPT = Subject("mine", "tiny", "a1")
@@ -150,3 +154,13 @@ class Scene:
             abandoned=f"20261130T072613Z-{ended:016x}", last_seq=1, last_header="0" * 64, reason="crashed"
         )
         self.add(event, NO_SUBJECT, stream)
+
+
+def record(play: Scene, *, close: str | None = None) -> None:
+    """Record the events of a scene as one stream of the ledger here; `close` is the reason of an aborted one."""
+    with Ledger.open(Path("anvil-ledger")) as ledger:
+        stream = Stream.start(ledger, ledger.signer("collector"), purpose="run")
+        for seen in play.seen:
+            if not isinstance(seen.event, StreamOpened | StreamClosed):
+                stream.append([Draft(seen.event, seen.header.subject)])
+        stream.close(close)

@@ -22,7 +22,7 @@ STEPS = (
     "anvil.collectors.journal:Journal.create",
     "anvil.collectors.journal:Journal.write",
     "anvil.collectors.journal:Journal.finish",
-    "anvil.ledger.blobs:BlobStore.put",
+    "anvil.ledger.blobs:BlobStore.hold",
     "anvil.ledger.streams:Stream.append",
     "anvil.ledger.store:Store.insert_entries",
     "anvil.collectors.launchers.spools:Spool.create",

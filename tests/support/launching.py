@@ -81,3 +81,8 @@ async def end(running: Running, deadline_s: float = 10) -> None:
     await running.stop(deadline_s)
     await running.log()
     await running.remove()
+
+
+def spools(tmp_path: Path) -> list[str]:
+    """Return the names of the spools of a test's launcher."""
+    return sorted(path.name for path in (tmp_path / "spools").iterdir())

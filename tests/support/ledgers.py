@@ -16,7 +16,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from anvil.ledger import envelope
 from anvil.ledger.anchor import Anchor
 from anvil.ledger.checkpoint import Checkpoint, sign_checkpoint
 from anvil.ledger.checks.finding import Code, Finding
@@ -37,6 +36,7 @@ from anvil.ledger.streams import record
 from anvil.ledger.tiledtree import TiledTree
 from anvil.ledger.verifierstate import VerifierState
 from anvil.ledger.verify import Expectations, Report, verify
+from support.signed import sign
 
 LOG, SAMPLES = b"one line of a log\n" * 3, b'{"prompt_tokens":12}\n'
 CREATED, SEALED, PUBLIC, COLLECTED, PRIVATE = 0, 3, 4, 6, 9
@@ -276,7 +276,7 @@ def forge(
         "facts": event.facts() if known else {},
     }
     raw = Header(**{**whole, **members}).encode()
-    return envelope.sign(raw, signers).encode()
+    return sign(raw, signers).encode()
 
 
 def session(

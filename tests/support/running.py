@@ -13,10 +13,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from anvil.ledger.artifacts import blob_of
 from anvil.ledger.blobs import BlobStore
 from anvil.ledger.events.checks import CheckCompleted
 from anvil.ledger.recording import Ledger
-from anvil.ledger.redaction import blob_of
 from anvil.ledger.store import Store
 from anvil.projections.seen import Seen, read_events
 from support.command import Ran
@@ -105,7 +105,7 @@ class Bench:
         with Ledger.open(self.ledger) as ledger:
             for seen in self.seen():
                 for artifact in seen.header.artifacts:
-                    blob = blob_of(ledger, artifact)
+                    blob = blob_of(ledger.store, artifact)
                     assert blob is not None
                     assert ledger.blobs.measure(blob.digest) == blob
                     found.append((seen.header.event.partition("/")[0], artifact.name, blob.digest))

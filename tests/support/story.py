@@ -9,14 +9,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from anvil.ledger import canonical, envelope
+from anvil.ledger import canonical
 from anvil.ledger.checkpoint import Checkpoint, sign_checkpoint
 from anvil.ledger.commitments import Opening
 from anvil.ledger.events import (
     AnyEvent,
     ArtifactDisclosed,
+    ArtifactMissing,
     ArtifactRedacted,
     EventRetracted,
+    EvidenceAttached,
     InitialKey,
     KeyAdded,
     KeyRevoked,
@@ -35,6 +37,7 @@ from anvil.ledger.header import NO_SUBJECT, ArtifactEntry, Header, Subject, head
 from anvil.ledger.merkle import CompactRange, leaf_hash
 from anvil.ledger.public import Role
 from anvil.ledger.signing import PrivateKey
+from support.signed import sign
 from support.story_imports import tell_imports
 from support.story_runs import tell_runs
 
@@ -49,6 +52,7 @@ FIRST_KEYS: dict[Role, PrivateKey] = {
     "collector": COLLECTOR,
 }
 KEYS_STREAM, TALK_STREAM, LOST_STREAM = (f"20261130T07261{n}Z-{n:016x}" for n in range(3))
+LATER_STREAM = "20261130T072615Z-0000000000000005"
 SECRET = "Host zürich-7 answered “no” 😀"
 SUBJECT = Subject(campaign="qwen38-27b", candidate="official_fp8", attempt="a1")
 BLOB = "sha256:" + "b1" * 32
@@ -75,6 +79,11 @@ CLAIMS = Claims(
 
 STATE = sign_checkpoint(Checkpoint(ORIGIN, 14, b"\x14" * 32), [LEDGER, ROOT]).decode()
 """A signed checkpoint, as `ledger.created` of a restored ledger carries it."""
+
+
+def _moment(seconds: int) -> str:
+    """The moment so many seconds after 07:26."""
+    return f"2026-11-30T07:{26 + seconds // 60:02d}:{seconds % 60:02d}.123456Z"
 
 
 @dataclass(frozen=True)
@@ -117,7 +126,7 @@ class Story:
             stream=stream,
             stream_seq=len(before),
             stream_prev=header_hash(before[-1].raw) if before else None,
-            at=f"2026-11-30T07:26:{16 + len(self.told):02d}.123456Z",
+            at=_moment(16 + len(self.told)),
             event=event.type,
             key=signers[0].public_key.key_id,
             facts=event.facts(),
@@ -126,7 +135,7 @@ class Story:
             sealed={name: openings[name].commitment() for name in event.sealed_fields if name in openings},
         )
         header = unsigned.with_raw(unsigned.encode())
-        entry = envelope.sign(header.raw, signers).encode()
+        entry = sign(header.raw, signers).encode()
         self.told.append(Told(len(self.told), event, header, entry, openings))
         return self.told[-1]
 
@@ -143,8 +152,38 @@ def story() -> list[Told]:
     _tell_keys(teller)
     _tell_observations(teller)
     tell_runs(teller, COLLECTOR, NEW_OPERATOR)
+    _tell_what_came_later(teller)
     tell_imports(teller, NEW_OPERATOR)
     return teller.told
+
+
+def _tell_what_came_later(teller: Story) -> None:
+    """Events that are younger than the rest: told last, so that nothing before them has other bytes."""
+    noted = next(told for told in teller.told if isinstance(told.event, ObservationNoted))
+    opened = StreamOpened(purpose="observation", synthetic=True, software="0.1.0.dev0")
+    teller.tell(LATER_STREAM, opened, NEW_OPERATOR)
+    lost = ArtifactMissing(target=noted.leaf, artifact="response", reason="The disk of zürich-7 died.")
+    teller.tell(LATER_STREAM, lost, NEW_OPERATOR, subject=SUBJECT)
+    opening = Opening(b"\x03" * 32, canonical.encode({"digest": BLOB, "size": 18234}))
+    found = EvidenceAttached(
+        target=noted.leaf,
+        status="retained-bounded-log",
+        restores=("response",),
+        public_text=None,
+        text="From the mail to “Ü” 😀",
+    )
+    teller.tell(
+        LATER_STREAM,
+        found,
+        NEW_OPERATOR,
+        subject=SUBJECT,
+        artifacts=(ArtifactEntry("attachment-1", "application/json", commitment=opening.commitment()),),
+        openings={
+            "text": Opening(b"\x04" * 32, canonical.encode("From the mail to “Ü” 😀")),
+            "artifact:attachment-1": opening,
+        },
+    )
+    teller.tell(LATER_STREAM, StreamClosed(outcome="completed", reason=None), NEW_OPERATOR)
 
 
 def _tell_keys(teller: Story) -> None:

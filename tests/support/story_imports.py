@@ -12,7 +12,7 @@ from anvil.ledger.signing import PrivateKey
 if TYPE_CHECKING:
     from support.story import Story
 
-IMPORT_STREAM = "20261130T072615Z-0000000000000005"
+IMPORT_STREAM = "20261130T072616Z-0000000000000006"
 CAMPAIGN = Subject(campaign="imported")
 FILE = "sha256:" + "f7" * 32
 

@@ -22,9 +22,11 @@ from anvil.ledger.events import (
     GapNoted,
     HealthObserved,
     HostObserved,
+    LaunchFailed,
     LaunchStarted,
     LaunchStopped,
     LoadMeasured,
+    LogExcerpted,
     LogRetained,
     RecipeDeclared,
     RestorationChecked,
@@ -36,8 +38,9 @@ from anvil.ledger.events import (
 )
 from anvil.ledger.events.checks import GeneratedPrompt, Parameter, RequestOutcome, SuiteItem
 from anvil.ledger.events.engines import IdentityClaim, ReportedFigure
+from anvil.ledger.events.launches import ExcerptedPattern
 from anvil.ledger.events.recipes import DeclaredAttempt, DeclaredCandidate, Setting
-from anvil.ledger.events.surroundings import Gpu, WeightFinding
+from anvil.ledger.events.surroundings import Absence, Gpu, NamedDigest, TensorType, WeightFinding
 from anvil.ledger.header import ArtifactEntry, Subject
 from anvil.ledger.signing import PrivateKey
 
@@ -45,6 +48,7 @@ if TYPE_CHECKING:
     from support.story import Story, Told
 
 RUN_STREAM, DECISION_STREAM = "20261130T072613Z-0000000000000003", "20261130T072614Z-0000000000000004"
+LATER_STREAM = "20261130T072615Z-0000000000000010"
 CAMPAIGN = Subject(campaign="qwen38-27b")
 ATTEMPT = Subject(campaign="qwen38-27b", candidate="official_fp8", attempt="a1")
 IMAGE = "docker.io/vllm/vllm-openai@sha256:" + "c2" * 32
@@ -56,6 +60,7 @@ def tell_runs(teller: Story, collector: PrivateKey, operator: PrivateKey) -> Non
     """Tell the run, signed by `collector`, and what a person made of it, signed by `operator`."""
     results = _tell_run(teller, collector)
     _tell_conclusions(teller, operator, tuple(told.leaf for told in results))
+    _tell_later(teller, collector)
 
 
 def openings_of(event: AnyEvent) -> dict[str, Opening]:
@@ -95,7 +100,7 @@ def _tell_run(teller: Story, collector: PrivateKey) -> list[Told]:
 
     tell(StreamOpened(purpose="run", synthetic=True, software="0.1.0.dev0"), CAMPAIGN)
     tell(_recipe(), CAMPAIGN, recipe="application/toml")
-    tell(_host(), CAMPAIGN)
+    tell(_host(), CAMPAIGN, host="application/json")
     tell(_weights(), CAMPAIGN, inventory="application/json")
     tell(_launch(), inspect="application/json")
     tell(_health(), ready_response="application/json")
@@ -124,12 +129,28 @@ def _tell_run(teller: Story, collector: PrivateKey) -> list[Told]:
             how="exited_before", exit_code=None, oom_killed=True, is_removed=True, is_recovered=False
         )
     )
-    tell(
-        RestorationChecked(gate="router", kind="http", outcome="passed", value=200, detail="200 as before"),
-        CAMPAIGN,
-    )
+    recorded = tell(_gate("recorded", ()), CAMPAIGN, state="application/json")
+    tell(_gate("failed", ("fingerprint",), before=recorded.leaf), CAMPAIGN, state="application/json")
     tell(StreamClosed(outcome="completed", reason=None), CAMPAIGN)
     return [told, suite, load]
+
+
+def _tell_later(teller: Story, collector: PrivateKey) -> None:
+    """A stream of its own: what is told above is in golden files, and nothing may be put between it."""
+    opened = StreamOpened(purpose="run", synthetic=True, software="0.1.0.dev0")
+    found = LogExcerpted(
+        patterns=(
+            ExcerptedPattern(name="out-of-memory", lines=1, quoted=1),
+            ExcerptedPattern(name="warning", lines=57, quoted=0),
+        ),
+        lines=[["71203", "out-of-memory", "torch.OutOfMemoryError: “CUDA out of memory” 😀"]],
+    )
+    failed = LaunchFailed(
+        launcher="docker", placement="left", failure="not_found", detail="the image is not on this host “é”"
+    )
+    closed = StreamClosed(outcome="aborted", reason="launch_failed")
+    for event in (opened, found, failed, closed):
+        teller.tell(LATER_STREAM, event, collector, subject=ATTEMPT, openings=openings_of(event))
 
 
 def _tell_conclusions(teller: Story, operator: PrivateKey, results: tuple[str, ...]) -> None:
@@ -200,6 +221,7 @@ def _host() -> HostObserved:
         cpu_product=None,
         cpu_cores=64,
         memory_bytes=540_000_000_000,
+        available_memory_bytes=530_000_000_000,
         kernel="6.8.0",
         driver="580.65.06",
         cuda="13.0",
@@ -208,17 +230,25 @@ def _host() -> HostObserved:
         gpus=(
             Gpu(
                 position=0,
+                is_placed=True,
                 product="NVIDIA H200",
+                compute_capability="sm_90",
                 memory_bytes=150_754_820_096,
+                used_memory_bytes=0,
                 pcie_generation=5,
                 pcie_width=16,
+                pcie_max_generation=5,
+                pcie_max_width=16,
                 power_limit_milliwatts=700_000,
-                used_memory_bytes=0,
+                sm_clock_mhz=345,
+                max_sm_clock_mhz=1980,
+                memory_clock_mhz=3201,
+                is_mig=False,
                 processes=0,
             ),
         ),
-        absent=("cpu-product-not-listed",),
-        names=[["host", "zürich-7"], ["gpu-0", "GPU-00000000-0000-0000-0000-000000000000"]],
+        absent=(Absence(field="cpu_product", reason="product-not-listed"),),
+        names=[["host", "zürich-7"], ["gpu-0.uuid", "GPU-00000000-0000-0000-0000-000000000000"]],
     )
 
 
@@ -230,11 +260,29 @@ def _weights() -> WeightsInspected:
         bytes=29_000_000_000,
         tensor_files=1,
         tensors=1200,
+        tensor_types=(TensorType(name="F8_E4M3", tensors=1000), TensorType(name="BF16", tensors=200)),
         tensor_digests=("sha256:" + "f5" * 32,),
+        documents=(NamedDigest(name="chat-template", digest="sha256:" + "c7" * 32),),
+        stated_identities=2,
         matched_identities=1,
         findings=(WeightFinding(kind="remote-code", count=1),),
-        reused_from_earlier=False,
-        paths=["/srv/models/qwen"],
+        digested_bytes=28_000_000_000,
+        elapsed_ns=14_000_000_000,
+        earlier="ab" * 32,
+        reused_files=3,
+        places=[["snapshot", "/srv/models/qwen"], ["remote-code", "config.json"]],
+    )
+
+
+def _gate(outcome: str, differences: tuple[str, ...], before: str | None = None) -> RestorationChecked:
+    return RestorationChecked(
+        gate="router",
+        kind="http",
+        outcome=outcome,  # type: ignore[arg-type]
+        differences=differences,
+        before=before,
+        value=200,
+        detail=[["fingerprint", "fp-1"]],
     )
 
 

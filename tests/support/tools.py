@@ -98,6 +98,17 @@ def _chromium() -> str:
     return "" if shutil.which("chromium") or shutil.which("google-chrome") else "chromium not on PATH"
 
 
+def _nvidia() -> str:
+    import pynvml
+
+    try:
+        pynvml.nvmlInit()
+    except pynvml.NVMLError as error:
+        return str(error)
+    pynvml.nvmlShutdown()
+    return ""
+
+
 def _root() -> str:
     return "" if os.geteuid() == 0 else "the tests do not run as root"
 
@@ -114,7 +125,7 @@ def _folder(path: Path, variable: str) -> str:
     return "" if path.is_dir() else f"no folder {path} ({variable} names another)"
 
 
-NOT_TO_BE_INSTALLED = frozenset({"evidence", "seeds", "vectors"})
+NOT_TO_BE_INSTALLED = frozenset({"evidence", "nvidia", "seeds", "vectors"})
 """What no script can bring: skipped loudly, and no failure, wherever it is absent."""
 
 PROBES: dict[str, Callable[[], str]] = {
@@ -125,7 +136,9 @@ PROBES: dict[str, Callable[[], str]] = {
     "go": _go,
     "mount": _mount,
     "node": _node,
+    "nvidia": _nvidia,
     "openssl": _openssl,
+    "podman": lambda: _on_path("podman"),
     "quickstart": _quickstart,
     "root": _root,
     "seeds": lambda: _folder(SEEDS, "ANVIL_TEST_SEEDS"),

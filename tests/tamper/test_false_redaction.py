@@ -19,6 +19,9 @@ from support.ledgers import (
 )
 
 from anvil.ledger.events import ArtifactRedacted, Event, SealedRedacted
+from anvil.ledger.keychanges import add_key, find_key, new_signer, revoke_key
+from anvil.ledger.recording import Ledger
+from anvil.ledger.redaction import redact
 from anvil.ledger.signing import Signer
 
 
@@ -85,10 +88,17 @@ def test_the_blob_goes_under_cover_of_a_sealed_field(small: Small) -> None:
     refused(small.verify(), "artifact-missing", SEALED)
 
 
-def test_by_a_key_that_is_disowned(small: Small) -> None:
-    from anvil.ledger.keychanges import find_key, revoke_key
-    from anvil.ledger.recording import Ledger
+def test_what_a_disowned_key_redacted_can_be_redacted_again(small: Small) -> None:
+    gone(small, claim(small))
+    with Ledger.open(small.place.directory) as ledger:
+        add_key(ledger, "operator", new_signer(ledger, "operator", agent_key=None, encrypt=False))
+        revoke_key(ledger, find_key(ledger, small.key("operator").public_key.key_id), "compromised", SIZE)
+        assert len(redact(ledger, [PRIVATE], "It is gone.").recorded) == 1
+        assert len(redact(ledger, [PRIVATE], "It is gone.").recorded) == 0
+    assert small.verify().exit_code == 0
 
+
+def test_by_a_key_that_is_disowned(small: Small) -> None:
     gone(small, claim(small))
     with Ledger.open(small.place.directory) as ledger:
         revoke_key(ledger, find_key(ledger, "operator"), "compromised", SIZE)

@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 from support.ledgers import ATTACKER, PUBLIC, SIZE, Small, attack, push, refused, said, session
+from support.signed import sign
 
-from anvil.ledger.envelope import Envelope, sign
+from anvil.ledger.envelope import Envelope
 from anvil.ledger.merkle import leaf_hash
 
 

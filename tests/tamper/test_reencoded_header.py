@@ -20,8 +20,9 @@ from support.ledgers import (
     said,
     session,
 )
+from support.signed import sign
 
-from anvil.ledger.envelope import Envelope, Signature, pae, sign
+from anvil.ledger.envelope import Envelope, Signature, pae
 from anvil.ledger.signing import Signer
 
 CLI = Callable[..., tuple[int, dict[str, Any]]]

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from support.ledgers import (
     OTHER_STREAM,
+    SIZE,
     STREAM,
     Small,
     attack,
@@ -20,9 +21,13 @@ from support.ledgers import (
     session,
 )
 
+from anvil.ledger.drafts import Draft
+from anvil.ledger.errors import NotPermitted
+from anvil.ledger.events import KeyRevoked, TreeState
 from anvil.ledger.keychanges import add_key, find_key, revoke_key
 from anvil.ledger.recording import Ledger
 from anvil.ledger.signing import PrivateKey
+from anvil.ledger.streams import record
 
 CLI = Callable[..., tuple[int, dict[str, Any]]]
 
@@ -91,6 +96,46 @@ def test_a_backdated_event(small: Small, revoked: int) -> None:
 
 def test_what_was_signed_between_is_disowned_and_stays(small: Small, revoked: int) -> None:
     assert small.verify().exit_code == 0
+
+
+def wrong_root(small: Small) -> KeyRevoked:
+    """A revocation of the operator's key whose last good state this log never had."""
+    state = TreeState(origin=small.origin, size=11, root="00" * 32)
+    return KeyRevoked(key=small.key("operator").public_key.key_id, last_good=state, cause="compromised")
+
+
+def test_a_last_good_state_that_never_was_is_found_and_the_key_stays_revoked(small: Small) -> None:
+    # Who prepares a revocation for an offline root key may be the thief: a wrong root must not keep the key alive.
+    key = small.key("operator")
+    with attack(small) as db:
+        index = push(db, *session(small.origin, small.key("root"), wrong_root(small), stream=OTHER_STREAM))
+        push(db, *session(small.origin, key, said("late"), stream=STREAM))
+    report = small.verify()
+    finding = refused(report, "not-permitted")
+    assert (finding.until, finding.expected) == (11, "00" * 32)
+    assert finding.message.startswith(f"the revocation at index {index + 1}")
+    refused(report, "signed-after-revocation", index + 3)
+    assert found(report, "disowned").message.startswith("3 events")
+
+
+def test_one_from_before_an_earlier_verification_is_compared_too(small: Small) -> None:
+    state = small.state()
+    with attack(small) as db:
+        index = push(db, *session(small.origin, small.key("root"), wrong_root(small), stream=OTHER_STREAM))
+    finding = refused(small.verify(state=state), "not-permitted")
+    assert finding.message.startswith(f"the revocation at index {index + 1}")
+    assert (finding.until, finding.expected) == (11, "00" * 32)
+
+
+def test_a_last_good_state_that_never_was_is_not_recorded(small: Small) -> None:
+    with Ledger.open(small.place.directory) as ledger:
+        for state in ({"root": "00" * 32}, {"size": 99}):
+            event = wrong_root(small)
+            event = event.model_copy(update={"last_good": event.last_good.model_copy(update=state)})
+            with pytest.raises(NotPermitted, match="the last good state"):
+                record(ledger, ledger.signer("root"), [Draft(event)], purpose="keys")
+        assert find_key(ledger, "operator").revoked is None
+    assert small.verify().size == SIZE
 
 
 def test_it_revokes_the_revocation(small: Small, revoked: int) -> None:

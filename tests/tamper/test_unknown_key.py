@@ -31,7 +31,9 @@ def test_before_it_was_introduced(small: Small) -> None:
 
 
 def test_a_header_that_names_another_key_than_the_signature(small: Small) -> None:
-    from anvil.ledger.envelope import Envelope, sign
+    from support.signed import sign
+
+    from anvil.ledger.envelope import Envelope
 
     entries = session(small.origin, small.key("operator"), said("x"))
     swapped = [sign(Envelope.parse(entry).header, [small.key("collector")]).encode() for entry in entries]

@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 from support import faults
 from support.faults import Worker
 
-from anvil.ledger import files
+from anvil.ledger import blobs, files
+from anvil.ledger.drafts import Attachment, Draft
+from anvil.ledger.errors import LedgerError
+from anvil.ledger.events import ObservationNoted
 from anvil.ledger.files import write_whole
+from anvil.ledger.recording import Ledger
+from anvil.ledger.streams import Stream
 
 
 def test_a_file_has_its_content_when_it_is_flushed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -20,6 +26,37 @@ def test_a_file_has_its_content_when_it_is_flushed(tmp_path: Path, monkeypatch: 
     write_whole(tmp_path / "anchor", b"x" * 100)
     write_whole(tmp_path / "blob", b"x" * 100_000)
     assert sizes == [100, 100_000]
+
+
+def test_an_event_is_recorded_only_when_what_it_names_is_on_disk(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Bytes that were held lie in the page cache alone: a power cut would leave an event without them."""
+
+    def refuse(path: Path) -> NoReturn:
+        raise OSError(5, "Input/output error")
+
+    with Ledger.open(place) as ledger:
+        log = Attachment("log", "text/plain", ledger.blobs.hold(b"the last lines of the engine\n"))
+        draft = Draft(
+            ObservationNoted(text="kept", public_text=None, claims=None, status="retained-complete"),
+            attachments=(log,),
+        )
+        with Stream.start(ledger, ledger.signer("operator"), purpose="observation") as stream:
+            before = ledger.store.size()
+            with monkeypatch.context() as disk:
+                disk.setattr(blobs, "flush_path", refuse)
+                with pytest.raises(LedgerError, match="Input/output error"):
+                    stream.append([draft])
+            assert ledger.store.size() == before
+            order: list[str] = []
+            flush, insert = ledger.blobs.flush, ledger.store.insert_entries
+            with monkeypatch.context() as watched:
+                watched.setattr(ledger.blobs, "flush", lambda d: (order.append("flush"), flush(d)))
+                watched.setattr(ledger.store, "insert_entries", lambda r: (order.append("insert"), insert(r)))
+                stream.append([draft])
+            assert order == ["flush", "insert"]
+    faults.require_sound(place)
 
 
 CALLS = "fsync,fdatasync"

@@ -50,7 +50,9 @@ def test_recorded_attempts_stand_after_imported_ones_with_their_own_evidence(sce
 
 
 def test_a_decision_of_ones_own_takes_the_place_of_the_imported_one(scene: Scene) -> None:
-    event = DecisionRecorded(verdicts=("current",), sentence="It works now.", rests_on=(), supersedes=None)
+    event = DecisionRecorded(
+        verdicts=("current",), sentence="It works now.", rests_on=(scene.seen[0].entry_hash,), supersedes=None
+    )
     scene.add(event, CAMPAIGN)
     after = document(scene)
     assert (after["status"], after["decision"]) == ("current", "It works now.")

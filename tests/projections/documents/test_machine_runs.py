@@ -132,7 +132,9 @@ def test_hardware_comes_from_the_host_when_it_was_observed(scene: Scene) -> None
 
 
 def decision(verdict: Any, sentence: str, supersedes: str | None = None) -> DecisionRecorded:
-    return DecisionRecorded(verdicts=(verdict,), sentence=sentence, rests_on=(), supersedes=supersedes)
+    return DecisionRecorded(
+        verdicts=(verdict,), sentence=sentence, rests_on=("ab" * 32,), supersedes=supersedes
+    )
 
 
 def test_the_newest_decision_stands_and_one_that_was_replaced_does_not(scene: Scene) -> None:

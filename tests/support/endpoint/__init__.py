@@ -16,7 +16,8 @@ the `Request` and returns the same. A handler that raises is answered with a 500
 raises the same again, so that an assertion in a handler fails its test.
 
 As a misbehaving endpoint, `Server(every=case("no_done"))` answers every POST with one of `CASES`, and
-`python -m support.endpoint no_done` (from tests/) does so by hand until it is interrupted.
+`python -m support.endpoint no_done` (from tests/) does so by hand until it is interrupted. What a load client must make of each case stands in
+`rows.json`, for clients of others too; docs/load.md says what its members mean.
 """
 
 from support.endpoint.cases import CASES, Case, case

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import ssl
 import struct
 import threading
 import time
@@ -25,7 +26,7 @@ class Server:
 
     Without handlers it answers every chat with "ok", `/health` with 200, `/v1/models` with `model`,
     `/version` with `version`, the Responses API through the chat handler, and all else with 404.
-    `every` answers each POST instead. `writes` has each write's moment (monotonic ns) and length, by
+    With `tls` it speaks https. `every` answers each POST instead. `writes` has each write's moment (monotonic ns) and length, by
     request. `refuse_connections` stops listening, so that a later request cannot connect.
     """
 
@@ -38,6 +39,7 @@ class Server:
         version: str = "1.2.3",
         port: int = 0,
         keep_alive: bool = True,
+        tls: ssl.SSLContext | None = None,
     ) -> None:
         self.model = model
         self.version = version
@@ -48,6 +50,7 @@ class Server:
         self._chat = chat or (lambda payload: "ok")
         self._every = every
         self._keep_alive = keep_alive
+        self._tls = tls
         self._routes: dict[str, Handler] = {
             "/health": lambda request: Reply(b"", content_type="text/plain"),
             "/version": lambda request: {"version": self.version},
@@ -65,7 +68,7 @@ class Server:
     @property
     def base_url(self) -> str:
         """Where it answers, without a path."""
-        return f"http://127.0.0.1:{self.port}"
+        return f"{'http' if self._tls is None else 'https'}://127.0.0.1:{self.port}"
 
     @property
     def open_connections(self) -> int:
@@ -123,19 +126,25 @@ class Server:
     def _serve(self, connection: socket.socket, number: int) -> None:
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         try:
-            with connection, connection.makefile("rb") as reader:
+            with self._secured(connection) as spoken, spoken.makefile("rb") as reader:
                 while request := _read(reader, number):
                     with self._lock:
                         self.requests.append(request)
                         writes: list[tuple[int, int]] = []
                         self.writes.append(writes)
-                    if not self._answer(connection, request, writes):
+                    if not self._answer(spoken, request, writes):
                         return
         except (OSError, ValueError):
             return
         finally:
             with self._lock:
                 self._open.discard(connection)
+
+    def _secured(self, connection: socket.socket) -> socket.socket:
+        if self._tls is None:
+            return connection
+        with connection:  # whose descriptor the new socket takes over
+            return self._tls.wrap_socket(connection, server_side=True)
 
     def _answer(self, connection: socket.socket, request: Request, writes: list[tuple[int, int]]) -> bool:
         """Send a reply, and say whether the connection may be used again."""

@@ -46,6 +46,11 @@ add(
     lambda: Reply.of_json(Chat("one two three four five", usage=USAGE).whole({}, "test-model")),
 )
 add_stream(
+    "other_model",
+    "23: another model answers",
+    *events(*[{**made, "model": "fallback"} for made in GOOD]),
+)
+add_stream(
     "bangs",
     "22: 200 and !!!!",
     *events(

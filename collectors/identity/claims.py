@@ -1,21 +1,8 @@
-"""Who an engine is, by every source that tells it; disagreements are kept, never settled.
-
-1. Sources: the image's digest and labels, version endpoints, `/v1/models`, `/props`, the log, the
-   package, the model's files, the chat template. Each says what it says as a claim.
-2. A claim that fits a public type is in the clear; any other (a path, a build string) is sealed.
-3. Claims about one thing disagree when they cannot all be true: revisions agree when one begins with
-   the other, versions when they are equal without a leading ``v``. What the recipe expects counts as
-   one more source, though it is no claim.
-4. A package that wraps an engine numbers itself, so its version is not compared with the engine's.
-5. Base images leave their own version label behind: a label is believed only where the image's
-   reference name is not a distribution's.
-6. A model name that cannot exist is asked for once: an endpoint that answers it accepts any name.
-"""
+"""What sources say that an engine is: claims, whether they agree, and how they stand in an event."""
 
 from __future__ import annotations
 
 import hashlib
-import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -23,18 +10,9 @@ from typing import Any, get_args
 
 from pydantic import TypeAdapter, ValidationError
 
-from anvil.collectors.client import Client
-from anvil.collectors.interface import Exchange, Recorder
-from anvil.ledger.drafts import Attachment
-from anvil.ledger.events.engines import EngineIdentified, IdentityClaim, IdentitySource, IdentitySubject
+from anvil.ledger.events.engines import IdentityClaim, IdentitySource, IdentitySubject
 from anvil.ledger.public import Digest, ImageReference, Revision, Version, Word
 
-IMPOSSIBLE_MODEL = "anvil-no-such-model-5f1d7a"
-"""A name that no server has."""
-
-ENGINES = ("vllm", "sglang", "llamacpp")
-
-_MAX_CLAIMS = 64
 _DISTRIBUTIONS = frozenset({"ubuntu", "debian", "rockylinux", "almalinux", "fedora", "alpine"})
 _IN_LOG: tuple[tuple[IdentitySource, IdentitySubject, re.Pattern[bytes]], ...] = (
     ("log_line", "engine_version", re.compile(rb"\bversion (\d+\.\d+[0-9A-Za-z.+-]*)\s*$", re.MULTILINE)),
@@ -84,95 +62,6 @@ class Claim:
     text: str
 
 
-@dataclass(frozen=True)
-class Identity:
-    """What was found: the event, what it attaches, and the endpoint's properties for reports."""
-
-    event: EngineIdentified
-    attachments: tuple[Attachment, ...]
-    props: Mapping[str, Any]
-
-
-@dataclass
-class _Asked:
-    """The answers of one endpoint to the questions about itself."""
-
-    client: Client
-    recorder: Recorder
-    attachments: list[Attachment] = field(default_factory=list)
-
-    async def get(self, path: str, name: str) -> tuple[Exchange, Any]:
-        """Return an answer and its JSON (None unless it is a 200 with JSON), and keep its body."""
-        exchange = await self.client.exchange("GET", path)
-        return exchange, self.keep(exchange, name)
-
-    def keep(self, exchange: Exchange, name: str) -> Any:
-        try:
-            value = json.loads(exchange.body)
-        except (ValueError, RecursionError):
-            value = None
-        if exchange.status is not None:
-            blob = self.recorder.keep(exchange.body, name=name)
-            media_type = "application/octet-stream" if value is None else "application/json"
-            self.attachments.append(Attachment(name, media_type, blob))
-        return value if exchange.status == 200 and exchange.failure is None else None
-
-
-async def identify(
-    client: Client,
-    recorder: Recorder,
-    *,
-    served_model: str,
-    launched: Launched,
-    cap_field: str | None = None,
-) -> Identity:
-    """Ask an endpoint who it is, compare with everything else that tells it, and return what was found.
-
-    Raises:
-        CollectorError: the bytes could not be kept.
-    """
-    asked = _Asked(client, recorder)
-    _, version = await asked.get("/version", "version_response")
-    listing, models = await asked.get("/v1/models", "models_response")
-    _, props = await asked.get("/props", "props_response")
-    _, info = await asked.get("/get_server_info", "server_info_response")
-    accepts = await _accepts_any(asked, cap_field)
-    ids = model_ids(models)
-    props = props if isinstance(props, dict) else {}
-    answers = [
-        *_claims_of(version, "version_endpoint"),
-        *_claims_of(info, "version_endpoint"),
-        *(Claim("models_endpoint", "served_name", name) for name in ids),
-        *_props_claims(props),
-    ]
-    engines = set(_engines(version, models, props, info, listing))
-    claims = [*launch_claims(launched), *answers]
-    event = EngineIdentified(
-        engine=next(iter(engines)) if len(engines) == 1 else None,
-        claims=tuple(_public(claim) for claim in claims[:_MAX_CLAIMS]),
-        disagreements=(*(("engine",) if len(engines) > 1 else ()), *disagreements(claims, launched)),
-        served_name_matches=served_model in ids if models is not None else None,
-        accepts_any_model=accepts,
-        sealed_claims=[*_sealed(claims), *_places(models, props)] or None,
-    )
-    return Identity(event, tuple(asked.attachments), props)
-
-
-async def _accepts_any(asked: _Asked, cap_field: str | None) -> bool | None:
-    """Ask for a model that cannot exist; null when the answer says neither yes nor no."""
-    cap = cap_field if cap_field in ("max_completion_tokens", "max_tokens") else "max_tokens"
-    messages = [{"role": "user", "content": "Hello"}]
-    payload = {"model": IMPOSSIBLE_MODEL, "messages": messages, "temperature": 0, cap: 1}
-    exchange = await asked.client.exchange("POST", "/v1/chat/completions", payload)
-    answer = asked.keep(exchange, "impossible_model_response")
-    if exchange.status is None or exchange.status >= 500 or exchange.status == 429:
-        return None
-    return isinstance(answer, dict) and bool(answer.get("choices"))
-
-
-# --- claims ------------------------------------------------------------------------------------------
-
-
 def model_rows(models: Any) -> list[dict[str, Any]]:
     """Return the rows of an answer of `/v1/models`; what is no row is left out."""
     data = models.get("data") if isinstance(models, dict) else None
@@ -208,14 +97,14 @@ def _label_claims(labels: Mapping[str, str]) -> Iterator[Claim]:
             yield Claim("image_label", "engine_revision", text)
 
 
-def _claims_of(answer: Any, source: IdentitySource) -> Iterator[Claim]:
+def claims_of(answer: Any, source: IdentitySource) -> Iterator[Claim]:
     """Yield what a version endpoint says, in vLLM's and SGLang's shapes."""
     text = answer.get("version") if isinstance(answer, dict) else None
     if isinstance(text, str) and text:
         yield from _with_commit(source, "engine_version", text)
 
 
-def _props_claims(props: Mapping[str, Any]) -> Iterator[Claim]:
+def props_claims(props: Mapping[str, Any]) -> Iterator[Claim]:
     """Yield what llama.cpp's `/props` says."""
     if isinstance(props.get("build_info"), str):
         yield from _with_commit("props_endpoint", "engine_version", props["build_info"])
@@ -234,21 +123,6 @@ def _with_commit(source: IdentitySource, what: IdentitySubject, text: str) -> It
     commit = _COMMIT.search(text) if what == "engine_version" else None
     if commit:
         yield Claim(source, "engine_revision", commit.group(1))
-
-
-def _engines(version: Any, models: Any, props: Any, info: Any, listing: Exchange) -> Iterator[str]:
-    """Yield each engine that an answer points to."""
-    for row in model_rows(models):
-        owner = row.get("owned_by")
-        if isinstance(owner, str) and owner.lower() in ENGINES:
-            yield owner.lower()
-    servers = [value for name, value in listing.headers.items() if name.lower() == "server"]
-    if "llama.cpp" in servers or "build_info" in props:
-        yield "llamacpp"
-    if isinstance(info, dict) and "version" in info:
-        yield "sglang"
-    elif isinstance(version, dict) and set(version) == {"version"}:
-        yield "vllm"
 
 
 # --- comparing ---------------------------------------------------------------------------------------
@@ -284,7 +158,7 @@ def _agree(what: str, texts: list[str]) -> bool:
 # --- into the event ----------------------------------------------------------------------------------
 
 
-def _public(claim: Claim) -> IdentityClaim:
+def as_public(claim: Claim) -> IdentityClaim:
     """Return the claim with its text when that is in the language of what it is about, else with null."""
     is_short = claim.what == "engine_revision" and _SHORT_COMMIT.fullmatch(claim.text)
     spelled = f"g{claim.text}" if is_short else claim.text
@@ -297,11 +171,12 @@ def _public(claim: Claim) -> IdentityClaim:
     return IdentityClaim(source=claim.source, what=claim.what, value=value)
 
 
-def _sealed(claims: Iterable[Claim]) -> list[list[str]]:
-    return [[f"{c.source} {c.what}", c.text[:2000]] for c in claims if _public(c).value is None]
+def as_sealed(claims: Iterable[Claim]) -> list[list[str]]:
+    """Return the claims whose text is not public by type, by source and subject."""
+    return [[f"{c.source} {c.what}", c.text[:2000]] for c in claims if as_public(c).value is None]
 
 
-def _places(models: Any, props: Mapping[str, Any]) -> list[list[str]]:
+def places(models: Any, props: Mapping[str, Any]) -> list[list[str]]:
     """Return where the model lies, as the endpoint says: a path, mostly."""
     found = [("props_endpoint model_path", props.get("model_path"))]
     found += [("models_endpoint root", row.get("root")) for row in model_rows(models)]

@@ -1,0 +1,39 @@
+"""`anvil retract`."""
+
+from __future__ import annotations
+
+import click
+
+from anvil.ledger.citations import Citations
+from anvil.ledger.commands.arguments import EventParam, reason_option
+from anvil.ledger.commands.output import answer, answer_json, json_option, place
+from anvil.ledger.drafts import Draft
+from anvil.ledger.events import EventRetracted, build
+from anvil.ledger.recording import Ledger
+from anvil.ledger.streams import record
+
+
+@click.command()
+@click.argument("index", type=EventParam())
+@reason_option
+@json_option
+def retract(index: str, reason: str, as_json: bool) -> None:
+    """Take an event back: it stays in the log and supports nothing.
+
+    Decisions and waivers that rest on it are shown as stale from then on. What is about the ledger itself,
+    keys, streams, redactions and retractions, is not taken back. To delete private bytes, use `anvil redact`.
+
+    \b
+    Example:
+      anvil retract 17 --reason "It was measured on another engine."
+    """
+    with Ledger.open(place().directory) as ledger:
+        cited = Citations(ledger).standing(index)
+        event = build(EventRetracted, {"target": cited.entry_hash, "reason": reason})
+        whole = Draft(event, cited.header.subject)
+        recorded = record(ledger, ledger.signer("operator"), [whole], purpose="retraction")[0]
+    if as_json:
+        members = {"index": recorded.index, "entry_hash": recorded.entry_hash, "retracted": cited.index}
+        answer_json("anvil.retract/1", members)
+    else:
+        answer(f"Retracted event {cited.index} ({cited.event.type}), recorded at index {recorded.index}")

@@ -1,0 +1,125 @@
+"""How events stand: what was retracted, redacted, lost, found again, supported later, superseded.
+
+Nothing stored is ever changed; whether an event still holds follows from the events after it. A fold over
+those alone: each mark is kept by the entry hash of the event that it concerns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Literal, assert_never
+
+from anvil.ledger.events import (
+    ArtifactMissing,
+    ArtifactRedacted,
+    DecisionRecorded,
+    EventRetracted,
+    EvidenceAttached,
+    SealedRedacted,
+)
+from anvil.ledger.public import EvidenceStatus
+from anvil.projections.seen import Seen
+
+Correction = (
+    EventRetracted | SealedRedacted | ArtifactRedacted | ArtifactMissing | EvidenceAttached | DecisionRecorded
+)
+"""The events that change how an earlier one stands."""
+
+How = Literal["retracted", "redacted", "lost", "superseded"]
+
+
+@dataclass(frozen=True)
+class Mark:
+    """What happened to an event: how, which event says so, and why; of a part of it, which part."""
+
+    how: How
+    index: int
+    entry_hash: str
+    reason: str | None
+    part: str | None = None
+    is_undone: bool = False
+
+
+@dataclass(frozen=True)
+class Support:
+    """Bytes that were attached to an event later: the event that did it, and what the person claims for it."""
+
+    index: int
+    entry_hash: str
+    status: EvidenceStatus
+
+
+@dataclass(frozen=True)
+class Standing:
+    """Marks and later support, by the entry hash of the event concerned."""
+
+    marks: Mapping[str, tuple[Mark, ...]] = field(default_factory=dict)
+    support: Mapping[str, tuple[Support, ...]] = field(default_factory=dict)
+
+    def is_retracted(self, entry_hash: str) -> bool:
+        """Say whether an event was taken back."""
+        return any(mark.how == "retracted" for mark in self.marks.get(entry_hash, ()))
+
+    def in_force(self, entry_hash: str) -> Iterator[Mark]:
+        """Yield the marks of an event that hold now: lost bytes came back, a decision in its place was retracted."""
+        for mark in self.marks.get(entry_hash, ()):
+            taken_back = mark.how in ("superseded", "lost") and self.is_retracted(mark.entry_hash)
+            if not mark.is_undone and not taken_back:
+                yield mark
+
+    def lacks_bytes(self, entry_hash: str) -> bool:
+        """Say whether something that an event names is redacted or lost."""
+        return any(mark.how in ("redacted", "lost") for mark in self.in_force(entry_hash))
+
+    def supports(self, entry_hash: str) -> Iterator[Support]:
+        """Yield what was attached to an event later and still holds."""
+        for each in self.support.get(entry_hash, ()):
+            if not self.is_retracted(each.entry_hash):
+                yield each
+
+
+def step(standing: Standing, seen: Seen, event: Correction) -> Standing:
+    """Return how events stand after one more that changes it."""
+    match event:
+        case EventRetracted():
+            return _mark(standing, event.target, _of(seen, "retracted", event.reason))
+        case SealedRedacted():
+            return _mark(standing, event.target, _of(seen, "redacted", event.reason, event.field))
+        case ArtifactRedacted():
+            return _mark(standing, event.target, _of(seen, "redacted", event.reason, event.artifact))
+        case ArtifactMissing():
+            return _mark(standing, event.target, _of(seen, "lost", event.reason, event.artifact))
+        case EvidenceAttached():
+            return _support(standing, seen, event)
+        case DecisionRecorded():
+            if event.supersedes is None:
+                return standing
+            return _mark(standing, event.supersedes, _of(seen, "superseded", None))
+        case _:
+            assert_never(event)
+
+
+def _of(seen: Seen, how: How, reason: str | None, part: str | None = None) -> Mark:
+    return Mark(how, seen.index, seen.entry_hash, reason, part)
+
+
+def _mark(standing: Standing, target: str, mark: Mark) -> Standing:
+    marks = (*standing.marks.get(target, ()), mark)
+    return replace(standing, marks={**standing.marks, target: marks})
+
+
+def _support(standing: Standing, seen: Seen, event: EvidenceAttached) -> Standing:
+    target = event.target
+    if not seen.header.artifacts:
+        return standing  # a claim of bytes without bytes
+    found = Support(seen.index, seen.entry_hash, event.status)
+    marks = tuple(
+        replace(mark, is_undone=True) if mark.how == "lost" and mark.part in event.restores else mark
+        for mark in standing.marks.get(target, ())
+    )
+    return replace(
+        standing,
+        marks={**standing.marks, target: marks} if marks else standing.marks,
+        support={**standing.support, target: (*standing.support.get(target, ()), found)},
+    )

@@ -1,0 +1,31 @@
+"""How strong an event is as things stand now, for people who ask about one event.
+
+1. An event starts at the status that `anvil.projections.evidence` gives it.
+2. Bytes that are redacted or lost leave `artifact-missing`.
+3. Bytes attached later raise it to what they support, unless it is a choice or somebody else's claim.
+"""
+
+from __future__ import annotations
+
+from anvil.ledger.public import EvidenceStatus
+from anvil.projections import evidence
+from anvil.projections.seen import Seen
+from anvil.projections.standing import Standing
+
+
+def claimed(seen: Seen) -> EvidenceStatus:
+    """Return the status that an event starts with (rule 1)."""
+    return evidence.status_of(seen.event, has_artifact=bool(seen.header.artifacts))
+
+
+def status_of(seen: Seen, standing: Standing) -> EvidenceStatus:
+    """Return the status of an event now (rules 1 to 3)."""
+    stated = claimed(seen)
+    own: EvidenceStatus = "artifact-missing" if standing.lacks_bytes(seen.entry_hash) else stated
+    if stated in evidence.NEVER_RISES:
+        return own
+    later: list[EvidenceStatus] = [
+        "artifact-missing" if standing.lacks_bytes(found.entry_hash) else found.status
+        for found in standing.supports(seen.entry_hash)
+    ]
+    return evidence.strongest((own, *later))
