@@ -20,7 +20,7 @@ from anvil.ledger.events.imports import Topic
 from anvil.ledger.header import Subject
 from anvil.projections.evidence import Evidence
 from anvil.projections.figures import Figure, Group, Listing, Printed, Source, Value, derive
-from anvil.projections.limits import EvidenceLimit
+from anvil.projections.limits import EvidenceLimit, Quoted
 from anvil.projections.record import Campaign, Kept
 
 
@@ -129,10 +129,15 @@ class Imported:
         """Return values by their names, each as `figure` gives it."""
         return {name: self.figure(topic, name, **wanted) for name in names}
 
-    def listing(self, members: Iterable[Figure | Group]) -> Listing:
-        """Return members in a list. That it is all of them rests on the file; each stands on its own evidence."""
+    def listing(self, members: Iterable[Figure | Group], added: Iterable[Figure] = ()) -> Listing:
+        """Return members in a list, and after them what people here `added`.
+
+        That it is all of them rests on the file; each stands on its own evidence.
+        """
         listed = replace(self.file, rule="the imported file lists it", status="declared")
-        return Listing(self.file, tuple((listed, member) for member in members))
+        return Listing(
+            self.file, (*((listed, member) for member in members), *((figure, figure) for figure in added))
+        )
 
     def keys(self, topic: Topic, of: str, /, **wanted: str | None) -> list[tuple[str, Figure]]:
         """Return the candidates, attempts or names that statements about `topic` have, each once, with its figure."""
@@ -185,16 +190,16 @@ def required(evidence: Evidence, campaign: Campaign, form: str) -> Imported:
     return source
 
 
-def limit_of(source: Imported) -> EvidenceLimit:
-    """Return the evidence limit of a document that is an imported one again."""
+def limit_of(source: Imported, quoted: tuple[Quoted, ...]) -> EvidenceLimit:
+    """Return the evidence limit of a document that is an imported one again; `quoted` is what people here add."""
     date = source.figure("document", "date").value
     kept = [one for one in source.statements if one.source.status == "imported-artifact"]
-    notes = [f"All of this is taken from a document that somebody published ({date}), about another run."]
+    notes = [f"This is taken from a document that somebody published ({date}), about another run."]
     notes += source.losses()
     if kept:
         named = ", ".join(sorted(one.event.name or one.event.topic for one in kept))
         notes.append(f"The files are kept of which it states the digest as: {named}.")
-    return EvidenceLimit((), (), tuple(notes))
+    return EvidenceLimit((), (), tuple(notes), quoted)
 
 
 def has_imports(campaign: Campaign) -> bool:

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from anvil.ledger.events import CaveatNoted
 from anvil.ledger.events.imports import Topic
+from anvil.projections.conclusions import Conclusions
 from anvil.projections.document import Prepared
 from anvil.projections.documents.qualification_summary.model import SCHEMA
 from anvil.projections.evidence import Evidence
@@ -50,16 +52,17 @@ def prepare(evidence: Evidence, campaign: Campaign, _candidate: str) -> Prepared
         PublicationRefused: no such document was imported into the campaign.
     """
     source = required(evidence, campaign, SCHEMA)
-    return Prepared(Group(_figures(source)), limit_of(source))
+    said = Conclusions.of(evidence, campaign)
+    return Prepared(Group(_figures(source, said)), limit_of(source, said.quoted()))
 
 
-def _figures(source: Imported) -> dict[str, Figure | Group | Listing]:
+def _figures(source: Imported, said: Conclusions) -> dict[str, Figure | Group | Listing]:
     return {
         **source.group("document", "date", "source_revision"),
         "hardware": Group(source.group("hardware", *_HARDWARE)),
         "runtime": Group(source.group("runtime", *_RUNTIME)),
-        "settings": source.listing(one for said in source.about("setting") for one in said.named()),
-        "candidates": source.listing(_candidates(source)),
+        "settings": source.listing(one for stated in source.about("setting") for one in stated.named()),
+        "candidates": source.listing(_candidates(source, said)),
         "weights": Group(
             {
                 **source.group("weights", *_WEIGHTS),
@@ -75,7 +78,7 @@ def _figures(source: Imported) -> dict[str, Figure | Group | Listing]:
                 "candidates": source.listing(_measured(source, _LONGEST, _NEAR_LIMIT)),
             }
         ),
-        "caveats": source.listing(_each(source, "caveat", "text")),
+        "caveats": source.listing(_each(source, "caveat", "text"), said.texts(CaveatNoted)),
         "gates": source.listing(
             Group({"name": key, **source.group("gate", "outcome", name=name)})
             for name, key in source.keys("gate", "name")
@@ -91,10 +94,12 @@ def _each(source: Imported, topic: Topic, name: str, /, **wanted: str | None) ->
             yield figure
 
 
-def _candidates(source: Imported) -> Iterator[Group]:
+def _candidates(source: Imported, said: Conclusions) -> Iterator[Group]:
     for name, key in source.keys("candidate", "candidate"):
         decisions = source.about("decision", candidate=name)
-        verdicts = source.listing(v for statement in decisions for v in statement.texts("verdicts"))
+        own = said.verdicts(name)
+        theirs = (v for statement in decisions for v in statement.texts("verdicts"))
+        verdicts = source.listing(() if own else theirs, own)
         stated = source.group("candidate", *_CANDIDATE, candidate=name)
         yield Group({"key": key, **stated, "verdicts": verdicts})
 

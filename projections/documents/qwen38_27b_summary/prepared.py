@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from anvil.ledger.events import GapNoted
+from anvil.projections.conclusions import Conclusions
 from anvil.projections.document import Prepared
 from anvil.projections.documents.qwen38_27b_summary.model import SCHEMA
 from anvil.projections.evidence import Evidence
-from anvil.projections.figures import Figure, Group, Listing
+from anvil.projections.figures import Figure, Group, Listing, compose
 from anvil.projections.imported import Imported, limit_of, required
 from anvil.projections.record import Campaign
 
@@ -30,19 +32,24 @@ def prepare(evidence: Evidence, campaign: Campaign, _candidate: str) -> Prepared
         PublicationRefused: no such document was imported into the campaign.
     """
     source = required(evidence, campaign, SCHEMA)
-    return Prepared(Group(_figures(source)), limit_of(source))
+    said = Conclusions.of(evidence, campaign)
+    return Prepared(Group(_figures(source, said)), limit_of(source, said.quoted()))
 
 
-def _figures(source: Imported) -> dict[str, Figure | Group | Listing]:
+def _figures(source: Imported, said: Conclusions) -> dict[str, Figure | Group | Listing]:
     control = source.figure("check", "control", name="thinking-control")
     efforts = (
         effort
-        for said in source.about("check", name="thinking-control")
-        for effort in said.texts("efforts_passed")
+        for stated in source.about("check", name="thinking-control")
+        for effort in stated.texts("efforts_passed")
     )
+    own = said.verdicts(None)
+    verdicts = source.figure("decision", "verdicts", attempt=None)
+    if own:
+        verdicts = compose("the verdicts", lambda *texts: "; ".join(texts), *own)
     return {
         **source.group("document", "date"),
-        "decision": Group(source.group("decision", "verdicts", attempt=None)),
+        "decision": Group({"verdicts": verdicts}),
         "hardware": Group(source.group("hardware", *_HARDWARE)),
         "runtime": Group(source.group("runtime", *_RUNTIME)),
         "candidates": source.listing(
@@ -55,7 +62,8 @@ def _figures(source: Imported) -> dict[str, Figure | Group | Listing]:
         "lanes": source.listing(_lanes(source)),
         "experiments": source.listing(_experiments(source)),
         "gaps": source.listing(
-            text for said in source.about("gap") if (text := said.figure("text")) is not None
+            (text for stated in source.about("gap") if (text := stated.figure("text")) is not None),
+            said.texts(GapNoted),
         ),
         "digests": source.listing(
             Group({"name": key, **source.group("digest", "sha256", name=name)})

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 from support.campaigns import CAMPAIGN, Scene
 from support.importing import imported, rendered
-from support.published import failure, lanes, spelled
+from support.published import failure, lanes, spelled, summary
 
 from anvil.ledger.errors import PublicationRefused
-from anvil.ledger.events import ArtifactRedacted, CaveatNoted, DecisionRecorded, EventRetracted
-from anvil.ledger.header import NO_SUBJECT
+from anvil.ledger.events import ArtifactRedacted, CaveatNoted, DecisionRecorded, EventRetracted, GapNoted
+from anvil.ledger.header import NO_SUBJECT, Subject
 from anvil.projections.rendering import Draft
 
 NAME = "candidate-failure.v1"
@@ -94,6 +94,35 @@ def test_when_the_file_itself_is_redacted_everything_of_it_is_missing(scene: Sce
     draft = made(scene)
     statuses = {leaf.status for leaf in draft.rendered.leaves if leaf.kind == "leaf"}
     assert statuses == {"artifact-missing"}
+
+
+def test_caveats_gaps_and_decisions_of_ones_own_stand_in_the_summaries_as_what_they_are() -> None:
+    scene = Scene(imported(spelled(summary()), "mine"))
+    scene.add(CaveatNoted(text="The room was hot.", about=()), CAMPAIGN)
+    about = Subject("mine", "tiny_b")
+    rests_on = (scene.seen[0].entry_hash,)
+    scene.add(
+        DecisionRecorded(verdicts=("rejected",), sentence="No.", rests_on=rests_on, supersedes=None), about
+    )
+    draft = rendered("sanitized-qualification-summary.v1", scene.seen)
+    made, statuses = draft.rendered.document, {leaf.pointer: leaf.status for leaf in draft.rendered.leaves}
+    assert made["retained_failures_and_caveats"] == [
+        *summary()["retained_failures_and_caveats"],
+        "The room was hot.",
+    ]
+    assert statuses["/retained_failures_and_caveats/2"] == "declared"
+    assert statuses["/retained_failures_and_caveats/1"] == "external-prior"
+    assert made["candidates"]["tiny_b"]["decision"] == ["rejected"]
+    assert made["candidates"]["tiny_a"]["decision"] == ["challenger"]
+    assert statuses["/candidates/tiny_b/decision/0"] == "declared"
+
+    scene = Scene(imported(spelled(lanes()), "mine"))
+    scene.add(GapNoted(text="Nobody tried it at night."), CAMPAIGN)
+    scene.add(DecisionRecorded(verdicts=("rollback", "no-promotion"), sentence="No.", rests_on=rests_on, supersedes=None), CAMPAIGN)  # fmt: skip
+    draft = rendered("qwen38-27b-qualification-summary.v1", scene.seen)
+    assert draft.rendered.document["gaps"][-1] == "Nobody tried it at night."
+    assert draft.rendered.document["decision"] == "rollback; no-promotion"
+    assert "Nobody tried it at night." in " ".join(draft.limit.sentences())
 
 
 def test_a_document_that_was_not_imported_is_refused_and_says_how() -> None:
