@@ -22,6 +22,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "init": ("anvil.ledger.commands.init:init", "Make a new ledger and its first keys."),
     "run": ("anvil.collectors.commands.run:run", "Run a recipe: launch, look, check, keep, stop."),
     "observe": ("anvil.ledger.commands.observe:observe", "Record what you saw, with its evidence status."),
+    "import": (
+        "anvil.collectors.commands.importing:import_files",
+        "Take in files that were made elsewhere, statement by statement.",
+    ),
     "note": ("anvil.ledger.commands.note:note", "Note a caveat, a gap, or that bytes are lost."),
     "waive": ("anvil.ledger.commands.waive:waive", "Let a gate pass that did not, for a time."),
     "decide": (

@@ -239,6 +239,20 @@ ProductName = Annotated[
 ]
 """Which GPU or processor, when its name is known to be a product and nothing else."""
 
+Place = Annotated[
+    str,
+    StringConstraints(pattern=r"^\$(?:\.[a-z0-9_-]{1,64}|\[[0-9]{1,6}\]){0,16}$"),
+    Public("a place in a JSON file as an RFC 9535 path of plain names and numbers: `$.attempts[0].engine`"),
+]
+"""A place in a JSON file."""
+
+SchemaName = Annotated[
+    str,
+    StringConstraints(pattern=r"^[a-z0-9][a-z0-9._-]{0,95}(?:/[a-z0-9][a-z0-9._-]{0,31})?$"),
+    Public("a file's own name for its shape, with its version: `name/v1`"),
+]
+"""The shape of a file that somebody else made."""
+
 PublicText = Annotated[
     str,
     StringConstraints(min_length=1, max_length=MAX_PUBLIC_TEXT),

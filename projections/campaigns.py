@@ -25,6 +25,7 @@ from anvil.ledger.events import (
     GapNoted,
     HealthObserved,
     HostObserved,
+    ImportRecorded,
     KeyAdded,
     KeyRevoked,
     KeyRotated,
@@ -39,6 +40,7 @@ from anvil.ledger.events import (
     RecipeDeclared,
     RestorationChecked,
     SealedRedacted,
+    StatementImported,
     StreamAbandoned,
     StreamClosed,
     StreamOpened,
@@ -118,6 +120,8 @@ class CampaignState:
     gaps: Mapping[str, Note] = field(default_factory=dict)
     waivers: Mapping[str, Waiver] = field(default_factory=dict)
     decisions: Mapping[str, Decision] = field(default_factory=dict)
+    imports: Mapping[str, str] = field(default_factory=dict)
+    """The formats of the files that were imported."""
 
 
 @dataclass(frozen=True)
@@ -188,6 +192,11 @@ def step(state: Campaigns, seen: Seen) -> Campaigns:  # noqa: C901  # one line a
             return _waive(state, seen, event)
         case DecisionRecorded():
             return _decide(_stand(state, seen, event), seen, event)
+        case ImportRecorded():
+            taken_in = {seen.entry_hash: event.format}
+            return _campaign(state, seen, lambda c: replace(c, imports={**c.imports, **taken_in}))
+        case StatementImported():
+            return _statement(state, seen, event)
         case (
             LedgerCreated()
             | KeyAdded()
@@ -265,6 +274,17 @@ def _check(state: Campaigns, seen: Seen, event: CheckCompleted) -> Campaigns:
     return _attempt(state, seen, lambda a: replace(a, checks={**a.checks, name: found}))
 
 
+def _statement(state: Campaigns, seen: Seen, event: StatementImported) -> Campaigns:
+    """Count what a file calls a caveat or a gap among those of the campaign."""
+    text = "; ".join(value.text for value in event.values if value.text is not None)
+    said = {seen.entry_hash: Note(seen.index, seen.entry_hash, text)}
+    if event.topic == "caveat":
+        return _campaign(state, seen, lambda c: replace(c, caveats={**c.caveats, **said}))
+    if event.topic == "gap":
+        return _campaign(state, seen, lambda c: replace(c, gaps={**c.gaps, **said}))
+    return state
+
+
 def _stand(state: Campaigns, seen: Seen, event: Correction) -> Campaigns:
     return replace(state, standing=standing.step(state.standing, seen, event))
 
@@ -310,6 +330,7 @@ def _retract(state: Campaigns, target: str) -> Campaigns:
             gaps=_without(campaign.gaps, target),
             waivers=_without(campaign.waivers, target),
             decisions=_without(campaign.decisions, target),
+            imports=_without(campaign.imports, target),
         )
         for name, campaign in state.campaigns.items()
     }

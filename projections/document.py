@@ -21,6 +21,8 @@ from anvil.projections.record import Campaign
 
 DOCUMENTS: dict[str, str] = {
     "candidate-failure.v1": "anvil.projections.documents.candidate_failure:DOCUMENT",
+    "sanitized-qualification-summary.v1": "anvil.projections.documents.qualification_summary:DOCUMENT",
+    "qwen38-27b-qualification-summary.v1": "anvil.projections.documents.qwen38_27b_summary:DOCUMENT",
 }
 """Name to where it is."""
 
@@ -42,6 +44,8 @@ class Document:
     schema: str
     model: type[BaseModel]
     prepare: Callable[[Evidence, Campaign, str], Prepared]
+    is_of_one_candidate: bool = True
+    """Whether a candidate is chosen; else it is about all of them, and `prepare` is given `UNNAMED`."""
 
 
 def find(name: str) -> Document:

@@ -9,7 +9,9 @@
 4. A choice (a recipe's value, a decision, a caveat) is `declared`.
 5. Bytes attached later raise an event to what they support, and are part of its support then. A choice and
    somebody else's claim never rise.
-6. A retracted event, and one by a key that was disowned by then, supports nothing: it is no source.
+6. A published document is a claim of somebody else about another run, and so is each statement of it:
+   `external-prior`, unless the raw evidence that the statement names by digest is attached.
+7. A retracted event, and one by a key that was disowned by then, supports nothing: it is no source.
 """
 
 from __future__ import annotations
@@ -34,6 +36,7 @@ from anvil.ledger.events import (
     GapNoted,
     HealthObserved,
     HostObserved,
+    ImportRecorded,
     KeyAdded,
     KeyRevoked,
     KeyRotated,
@@ -48,6 +51,7 @@ from anvil.ledger.events import (
     RecipeDeclared,
     RestorationChecked,
     SealedRedacted,
+    StatementImported,
     StreamAbandoned,
     StreamClosed,
     StreamOpened,
@@ -77,7 +81,7 @@ class Evidence:
     record: Record
 
     def source(self, kept: Kept) -> Source | None:
-        """Return an event as evidence, or None when it supports nothing (rule 6)."""
+        """Return an event as evidence, or None when it supports nothing (rule 7)."""
         if not self._counts(kept):
             return None
         own, later = self._own_status(kept), tuple(self._later(kept))
@@ -115,7 +119,7 @@ class Evidence:
                 yield Source(found.entry_hash, found.event, names, self._own_status(found))
 
     def _counts(self, kept: Kept) -> bool:
-        """Rule 6."""
+        """Rule 7."""
         disowned_from = self.record.disowned.get(kept.key)
         is_disowned = disowned_from is not None and kept.index >= disowned_from
         return kept.entry_hash not in self.record.retracted and not is_disowned
@@ -140,6 +144,8 @@ def status_of(event: AnyEvent, *, has_artifact: bool) -> EvidenceStatus:  # noqa
             return _seen(has_artifact or event.health != "reached")
         case EngineIdentified():
             return _seen(has_artifact or not any(c.source in _ASKED_THE_ENDPOINT for c in event.claims))
+        case ImportRecorded() | StatementImported():
+            return _imported(event, has_artifact=has_artifact)
         case EngineReported() | LoadMeasured() | WeightsInspected():
             return _seen(has_artifact)
         case (
@@ -183,6 +189,14 @@ def strongest(statuses: Iterable[EvidenceStatus]) -> EvidenceStatus:
 
 def _seen(has_bytes: bool) -> EvidenceStatus:
     return "retained-complete" if has_bytes else "operator-observed-incomplete"
+
+
+def _imported(event: ImportRecorded | StatementImported, *, has_artifact: bool) -> EvidenceStatus:
+    if isinstance(event, StatementImported):
+        return "imported-artifact" if has_artifact else "external-prior"
+    if event.nature == "published-document":
+        return "external-prior"
+    return "imported-artifact" if has_artifact else "operator-observed-incomplete"
 
 
 def _said(event: ObservationNoted, *, has_artifact: bool) -> EvidenceStatus:

@@ -34,6 +34,7 @@ from anvil.ledger.events import (
     GapNoted,
     HealthObserved,
     HostObserved,
+    ImportRecorded,
     KeyAdded,
     KeyRevoked,
     KeyRotated,
@@ -48,6 +49,7 @@ from anvil.ledger.events import (
     RecipeDeclared,
     RestorationChecked,
     SealedRedacted,
+    StatementImported,
     StreamAbandoned,
     StreamClosed,
     StreamOpened,
@@ -280,6 +282,8 @@ class _Growing:
                 | GapNoted()
                 | WaiverGranted()
                 | DecisionRecorded()
+                | ImportRecorded()
+                | StatementImported()
             ):
                 self._campaign(seen).general.append(self._kept(seen))
             case KeyAdded() | KeyRotated() | SealedRedacted() | ArtifactDisclosed():

@@ -15,8 +15,10 @@ from anvil.projections.artifacts import Artifacts
 from anvil.projections.document import Document
 from anvil.projections.environment import Rendered, render
 from anvil.projections.evidence import Evidence
+from anvil.projections.imported import candidates as imported_candidates
+from anvil.projections.imported import has_imports
 from anvil.projections.limits import EvidenceLimit
-from anvil.projections.record import Campaign, Record
+from anvil.projections.record import UNNAMED, Campaign, Record
 
 MAX_DOCUMENT = 8 << 20
 """Bytes in a document at most."""
@@ -77,7 +79,7 @@ def draft(
             or bytes that the document rests on are gone and no event says so.
     """
     chosen = _campaign(record, campaign)
-    model = _candidate(record, chosen, candidate)
+    model = _candidate(record, chosen, candidate) if document.is_of_one_candidate else _all(candidate)
     layout = template or own_template(document)
     prepared = document.prepare(Evidence(record), chosen, model)
     rendered = render(layout.name, layout.source, prepared.root)
@@ -88,7 +90,7 @@ def draft(
 
 
 def _campaign(record: Record, name: str | None) -> Campaign:
-    names = [campaign.name for campaign in record.campaigns.values() if campaign.recipes]
+    names = [one.name for one in record.campaigns.values() if one.recipes or has_imports(one)]
     wanted = name or (names[0] if len(names) == 1 else None)
     if wanted is None or wanted not in record.campaigns:
         what = f"there is no campaign {name!r}" if name else "which campaign is to be chosen"
@@ -104,7 +106,7 @@ def _candidate(record: Record, campaign: Campaign, key: str | None) -> str:
         for source in Evidence(record).sources(campaign.recipes)
         if isinstance(source.event, RecipeDeclared)
         for candidate in source.event.candidates
-    )
+    ) | dict.fromkeys(imported_candidates(Evidence(record), campaign))
     if key is None and len(keys) == 1:
         return next(iter(keys))
     if key is None or key not in keys:
@@ -114,6 +116,15 @@ def _candidate(record: Record, campaign: Campaign, key: str | None) -> str:
             advice=f"--candidate takes one of: {', '.join(keys) or 'none is declared'}.",
         )
     return key
+
+
+def _all(candidate: str | None) -> str:
+    """Return what stands for all candidates."""
+    if candidate is not None:
+        raise PublicationRefused(
+            "the document is about all candidates of a campaign", advice="Leave out --candidate."
+        )
+    return UNNAMED
 
 
 def _require_shape(document: Document, rendered: Rendered) -> None:

@@ -22,6 +22,7 @@ from anvil.ledger.events.corrections import (
     SealedRedacted,
 )
 from anvil.ledger.events.engines import EngineIdentified, EngineReported, HealthObserved
+from anvil.ledger.events.imports import ImportRecorded, StatementImported
 from anvil.ledger.events.judgements import CaveatNoted, DecisionRecorded, GapNoted, WaiverGranted
 from anvil.ledger.events.keys import (
     InitialKey,
@@ -82,6 +83,8 @@ AnyEvent = (
     | GapNoted
     | WaiverGranted
     | DecisionRecorded
+    | ImportRecorded
+    | StatementImported
 )
 
 CATALOGUE: Mapping[str, type[Event]] = {cls.event_type: cls for cls in get_args(AnyEvent)}
@@ -106,6 +109,7 @@ __all__ = [
     "GapNoted",
     "HealthObserved",
     "HostObserved",
+    "ImportRecorded",
     "InitialKey",
     "KeyAdded",
     "KeyRevoked",
@@ -123,6 +127,7 @@ __all__ = [
     "RestorationChecked",
     "Sealed",
     "SealedRedacted",
+    "StatementImported",
     "StreamAbandoned",
     "StreamClosed",
     "StreamOpened",

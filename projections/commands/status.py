@@ -71,6 +71,8 @@ def _print_campaign(campaign: CampaignState, state: Campaigns) -> None:
         answer(f"  candidate {key}: {candidate.model}{revision}")
     for attempt in campaign.attempts.values():
         _print_attempt(attempt, state)
+    for name in campaign.imports.values():
+        answer(f"  imported: {name}")
 
 
 def _print_attempt(attempt: AttemptState, state: Campaigns) -> None:
@@ -128,6 +130,7 @@ def _members(campaign: CampaignState, state: Campaigns, concluded: Conclusions) 
             }
             for attempt in campaign.attempts.values()
         },
+        "imports": list(campaign.imports.values()),
         **concluded.members(campaign),
     }
 

@@ -2,7 +2,8 @@
 
 1. A page shows what the document says and nothing else; it is made of the same leaves. The evidence
    status stands at every figure, and what the document rests on and lacks stands before its figures.
-2. The layouts are anvil's own, `templates/NAME.md.j2` and `NAME.html.j2`.
+2. The layouts are anvil's own, `templates/NAME.md.j2` and `NAME.html.j2`; a document without one is shown
+   by its outline, in `document.md.j2` and `document.html.j2`.
 3. Every text is inert. In HTML Jinja2 escapes what is printed; in Markdown `inert.markdown` does.
 4. The HTML has no script and asks for nothing: its policy forbids both.
 """
@@ -14,6 +15,7 @@ from importlib.resources import files
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 
 from anvil.projections.pages.inert import markdown
+from anvil.projections.pages.outline import outline
 from anvil.projections.pages.view import view
 from anvil.projections.provenance import State
 from anvil.projections.record import Record
@@ -37,8 +39,17 @@ def page(draft: Draft, state: State, record: Record, form: str) -> str:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    layout = environment.get_template(f"{draft.document.name}.{form}.j2")
-    return layout.render(view(draft, state, record))
+    shown = view(draft, state, record)
+    if _has_layout(draft.document.name, form):
+        return environment.get_template(f"{draft.document.name}.{form}.j2").render(shown)
+    blocks = outline(shown["document"])
+    return environment.get_template(f"document.{form}.j2").render(
+        shown, outline=blocks, campaign=draft.campaign
+    )
+
+
+def _has_layout(name: str, form: str) -> bool:
+    return files("anvil.templates").joinpath(f"{name}.{form}.j2").is_file()
 
 
 def _layout(name: str) -> str:

@@ -8,6 +8,9 @@ from dataclasses import replace
 
 import pytest
 from support.campaigns import Scene
+from support.importing import imported
+from support.published import DOCUMENTS as PUBLISHED
+from support.published import spelled
 from support.story import STORY_BY_TYPE, story
 
 from anvil.ledger.blobs import BlobRef
@@ -36,13 +39,17 @@ def saturated() -> Iterator[tuple[Seen, list[str]]]:
         )
 
 
-def texts(seen: list[Seen]) -> Iterator[str]:
+def texts(told: list[Seen]) -> Iterator[str]:
+    seen = list(told)
+    for make in PUBLISHED.values():  # the summaries are made of imported documents
+        seen += imported(spelled(make()), "qwen38-27b", 1000 + len(seen))
     record = fold(seen)
     record = replace(record, redacted=frozenset(), lost={}, retracted=frozenset(), disowned={})
     artifacts = Artifacts.of(record, lambda _: None, lambda digest: BlobRef(digest, 0))
     state = replace(record, redacted=frozenset(artifacts.entries))  # the story's artifacts lie nowhere
     for name in DOCUMENTS:
-        made = draft(state, artifacts, find(name), campaign="qwen38-27b")
+        candidate = "official_fp8" if find(name).is_of_one_candidate else None
+        made = draft(state, artifacts, find(name), campaign="qwen38-27b", candidate=candidate)
         yield made.rendered.text
         yield spell(provenance(made, STATE, artifacts))
         yield page(made, STATE, state, "md")

@@ -38,6 +38,7 @@ from anvil.ledger.merkle import CompactRange, leaf_hash
 from anvil.ledger.public import Role
 from anvil.ledger.signing import PrivateKey
 from support.signed import sign
+from support.story_imports import tell_imports
 from support.story_runs import tell_runs
 
 ORIGIN = "ledger.test.invalid/story-00000000"
@@ -152,6 +153,7 @@ def story() -> list[Told]:
     _tell_observations(teller)
     tell_runs(teller, COLLECTOR, NEW_OPERATOR)
     _tell_what_came_later(teller)
+    tell_imports(teller, NEW_OPERATOR)
     return teller.told
 
 

@@ -15,6 +15,8 @@ from anvil.ledger.events import (
 )
 from anvil.projections.document import Prepared
 from anvil.projections.documents.candidate_failure.attempts import Attempt, claims
+from anvil.projections.documents.candidate_failure.earlier import Earlier
+from anvil.projections.documents.candidate_failure.model import SCHEMA
 from anvil.projections.evidence import Evidence
 from anvil.projections.figures import Figure, Group, Listing, Source, compose, derive
 from anvil.projections.limits import EvidenceLimit, Missing, Quoted
@@ -27,28 +29,36 @@ def prepare(evidence: Evidence, campaign: Campaign, candidate: str) -> Prepared:
     """Return what can be printed of a candidate's attempts.
 
     Raises:
-        PublicationRefused: no recipe declares the candidate, or nothing was seen of any attempt.
+        PublicationRefused: neither a recipe nor an imported document declares the candidate, or nothing was
+            seen of any attempt.
     """
     recipes = evidence.sources(campaign.recipes)
-    declared = _declared(recipes, candidate)
+    earlier = Earlier.of(evidence, campaign, SCHEMA, candidate)
+    declared = _declared(recipes, candidate, earlier)
     launches = [launch for launch in campaign.launches if _is_of(launch, candidate, recipes)]
     shown = [(launch, _attempt(evidence, launch, recipes)) for launch in launches]
     shown = [(launch, attempt) for launch, attempt in shown if attempt.sources]
-    if not shown:
+    before = earlier.groups if earlier is not None else []
+    if not shown and not before:
         raise PublicationRefused(
             f"nothing was recorded of any attempt of candidate {candidate!r} in campaign {campaign.name!r}",
             advice="`anvil status` shows what there is.",
         )
-    groups = [attempt.group() for _, attempt in shown]
-    reasons = [attempt.reason() for _, attempt in shown]
+    groups = [*before, *(attempt.group() for _, attempt in shown)]
+    reasons = [*(earlier.reasons if earlier is not None else ()), *(a.reason() for _, a in shown)]
     general = evidence.sources(campaign.general)
     decisions = [s for s in general if isinstance(s.event, DecisionRecorded)]
     decision = _decision(decisions, candidate_of(campaign.general), candidate)
+    if decision is None and earlier is not None:
+        decision = earlier.decision
     quoted = _quoted(general)
+    notes = _notes(
+        evidence, candidate, recipes, shown, first=len(before) + 1, has_decision=decision is not None
+    )
     limit = EvidenceLimit(
         tuple(claim for number, group in enumerate(groups, 1) for claim in claims(number, group)),
-        tuple(_missing(evidence, shown)),
-        tuple(_notes(evidence, candidate, recipes, shown, has_decision=decision is not None)),
+        tuple(_missing(evidence, shown, first=len(before) + 1)),
+        (*(earlier.notes() if earlier is not None else ()), *notes),
         tuple(quoted.values()),
     )
     statuses = [group.fields["evidence_status"] for group in groups]
@@ -58,11 +68,11 @@ def prepare(evidence: Evidence, campaign: Campaign, candidate: str) -> Prepared:
     return Prepared(
         Group(
             {
-                "date": _date(shown, evidence),
+                "date": _date(shown, evidence, earlier),
                 "candidate": declared,
-                "hardware": _hardware(general, shown, reasons),
+                "hardware": _hardware(general, shown, reasons, earlier),
                 "decision": decision or Group({"verdicts": none, "sentence": none}),
-                "evidence_limit": compose("the evidence limit", lambda *_: limit.text(), *rests_on, *marks),
+                "evidence_limit": _limit(limit, rests_on, marks, earlier, is_all=not shown and not marks),
                 "attempts": Listing(
                     derive("how many attempts events speak of", lambda *keys: len(keys), *reasons),
                     tuple(zip(reasons, groups, strict=True)),
@@ -81,7 +91,7 @@ def candidate_of(events: tuple[Kept, ...]) -> dict[str, str | None]:
 # --- the candidate and its attempts ---------------------------------------------------------------------
 
 
-def _declared(recipes: tuple[Source, ...], candidate: str) -> Group:
+def _declared(recipes: tuple[Source, ...], candidate: str, earlier: Earlier | None) -> Group:
     for source in reversed(recipes):
         if isinstance(source.event, RecipeDeclared):
             for number, one in enumerate(source.event.candidates):
@@ -94,9 +104,11 @@ def _declared(recipes: tuple[Source, ...], candidate: str) -> Group:
                             "quantization": source.stated(*path, "quantization"),
                         }
                     )
+    if earlier is not None:
+        return earlier.declared
     raise PublicationRefused(
-        f"no recipe declares the candidate {candidate!r}",
-        advice="A document names a model revision, and only a recipe says which it is.",
+        f"no recipe and no imported document declares the candidate {candidate!r}",
+        advice="A document names a model revision, and only these say which it is.",
     )
 
 
@@ -123,18 +135,25 @@ def _attempt(evidence: Evidence, launch: Launch, recipes: tuple[Source, ...]) ->
 # --- what is said of all of it ----------------------------------------------------------------------------
 
 
-def _date(shown: list[tuple[Launch, Attempt]], evidence: Evidence) -> Figure:
+def _date(shown: list[tuple[Launch, Attempt]], evidence: Evidence, earlier: Earlier | None) -> Figure:
     days = [
         source.marked("the day of the event", kept.at[:10])
         for launch, _ in shown
         for kept in launch.events
         if (source := evidence.source(kept)) is not None
     ]
+    if earlier is not None:
+        if not days:
+            return earlier.date
+        days.append(earlier.date)
     return derive("the newest day of the attempts' events", lambda *values: max(values), *days)
 
 
 def _hardware(
-    general: tuple[Source, ...], shown: list[tuple[Launch, Attempt]], reasons: list[Figure]
+    general: tuple[Source, ...],
+    shown: list[tuple[Launch, Attempt]],
+    reasons: list[Figure],
+    earlier: Earlier | None,
 ) -> Figure:
     for source in reversed([*general, *(s for _, attempt in shown for s in attempt.sources)]):
         event = source.event
@@ -149,6 +168,8 @@ def _hardware(
             names = ("gpus", "product", "memory_gib", "architecture")
             said = [source.stated("claims", "hardware", name) for name in names]
             return compose("GPUs as a person names them", _said_gpus, *said)
+    if earlier is not None:
+        return earlier.hardware
     return derive("no event names it", lambda *_: None, *reasons)
 
 
@@ -197,8 +218,25 @@ def _quoted(general: tuple[Source, ...]) -> dict[str, Quoted]:
 # --- the limit ----------------------------------------------------------------------------------------------
 
 
-def _missing(evidence: Evidence, shown: list[tuple[Launch, Attempt]]) -> Iterator[Missing]:
-    for number, (launch, _) in enumerate(shown, 1):
+def _limit(
+    limit: EvidenceLimit,
+    rests_on: list[Figure],
+    marks: list[Figure],
+    earlier: Earlier | None,
+    *,
+    is_all: bool,
+) -> Figure:
+    """Return the limit in words. An imported document's own come first; where they are all, nothing is added."""
+    if earlier is None:
+        return compose("the evidence limit", lambda *_: limit.text(), *rests_on, *marks)
+    if is_all:
+        return earlier.limit
+    rule = "the imported document's evidence limit, and that of all attempts"
+    return compose(rule, lambda said, *_: f"{said} {limit.text()}", earlier.limit, *rests_on, *marks)
+
+
+def _missing(evidence: Evidence, shown: list[tuple[Launch, Attempt]], *, first: int) -> Iterator[Missing]:
+    for number, (launch, _) in enumerate(shown, first):
         for kept in launch.events:
             source = evidence.source(kept)
             if source is None:
@@ -219,6 +257,7 @@ def _notes(
     recipes: tuple[Source, ...],
     shown: list[tuple[Launch, Attempt]],
     *,
+    first: int,
     has_decision: bool,
 ) -> Iterator[str]:
     if any(kept.is_synthetic for launch, _ in shown for kept in launch.events):
@@ -230,7 +269,7 @@ def _notes(
     kept = [one for launch, _ in shown for one in launch.events]
     if silent := sum(1 for one in kept if evidence.source(one) is None):
         yield f"Retracted or disowned, and supporting nothing: {silent} of {len(kept)} events."
-    if sealed := [str(n) for n, (_, attempt) in enumerate(shown, 1) if attempt.has_sealed_words]:
+    if sealed := [str(n) for n, (_, attempt) in enumerate(shown, first) if attempt.has_sealed_words]:
         yield f"Words that are not for publication were left out: attempt {', '.join(sealed)}."
     if not has_decision:
         yield "No decision is recorded."

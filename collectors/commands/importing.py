@@ -1,0 +1,248 @@
+"""`anvil import`."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+
+from anvil.collectors.importers import KINDS, importer_of
+from anvil.collectors.importers.interface import ImportRefused, Said, Taken
+from anvil.ledger.blobs import BlobStore
+from anvil.ledger.commands.output import answer, answer_json, json_option, place
+from anvil.ledger.drafts import Attachment, Draft
+from anvil.ledger.envelope import Envelope
+from anvil.ledger.events import ImportRecorded, StatementImported, build
+from anvil.ledger.header import Header, Subject
+from anvil.ledger.recording import Ledger
+from anvil.ledger.streams import record
+
+MAX_FILE = 64 << 20
+"""Bytes in a file at most; an importer may allow less."""
+
+_file = click.Path(path_type=Path, exists=True, dir_okay=False)
+
+
+@dataclass(frozen=True)
+class _Import:
+    """One file, taken apart, and the campaign that it goes to."""
+
+    path: Path
+    content: bytes
+    digest: str
+    kind: str
+    campaign: str
+    taken: Taken
+
+    def event(self) -> ImportRecorded:
+        return build(
+            ImportRecorded,
+            {
+                "kind": self.kind,
+                "nature": self.taken.nature,
+                "format": self.taken.format,
+                "digest": self.digest,
+                "size_bytes": len(self.content),
+                "statements": len(self.taken.said),
+                "not_said": self.taken.not_said,
+            },
+        )
+
+    def members(self) -> dict[str, Any]:
+        return {
+            "kind": self.kind,
+            "format": self.taken.format,
+            "digest": self.digest,
+            "campaign": self.campaign,
+            "not_said": list(self.taken.not_said),
+            "statements": [
+                {
+                    "event": said.event.type,
+                    "subject": _subject(self.campaign, said).members(),
+                    "facts": said.event.facts(),
+                }
+                for said in self.taken.said
+            ],
+        }
+
+
+@click.command("import")
+@click.argument("files", nargs=-1, required=True, type=_file, metavar="FILE…")
+@click.option(
+    "--kind",
+    type=click.Choice(list(KINDS)),
+    help="What kind of file it is (default: found out by its content).",
+)
+@click.option("--campaign", help="Record under this campaign (default: one of its own for each file).")
+@click.option(
+    "--evidence",
+    "evidence",
+    multiple=True,
+    type=_file,
+    help="Raw evidence whose SHA-256 a FILE states, to keep with it, privately. May be repeated.",
+)
+@click.option("--dry-run", is_flag=True, help="Only say what would be recorded; no ledger is needed.")
+@json_option
+def import_files(
+    files: tuple[Path, ...],
+    kind: str | None,
+    campaign: str | None,
+    evidence: tuple[Path, ...],
+    dry_run: bool,
+    as_json: bool,
+) -> None:
+    """Take in files that were made elsewhere, statement by statement.
+
+    Each FILE is kept whole, and what it says stands in the log for ever, in the clear. A published document
+    is somebody's claim about another run: its statements are external-prior. All files are recorded or none.
+
+    \b
+    Examples:
+      anvil import summary.json --dry-run
+      anvil import summary.json --campaign qwen38-27b
+    """
+    if campaign is not None and not Subject.is_label(campaign):
+        raise click.BadParameter(
+            f"{campaign!r} is no label: a-z 0-9 . _ -, beginning with a letter or digit, at most 64",
+            param_hint="--campaign",
+        )
+    imports = [_take_apart(path, kind, campaign) for path in files]
+    _require_different(imports)
+    attached = _matched(imports, evidence)
+    indices: list[int] = []
+    if not dry_run:
+        with Ledger.open(place().directory) as ledger:
+            signer = ledger.signer("operator")  # first: no blob is kept for what cannot be signed
+            _require_new(ledger, imports)
+            drafts = [draft for one in imports for draft in _drafts(one, ledger.blobs, attached)]
+            recorded = record(ledger, signer, drafts, purpose="import")
+        indices = [where.index for where in recorded]
+    if as_json:
+        members = {"imports": [one.members() for one in imports], "indices": indices, "dry_run": dry_run}
+        answer_json("anvil.import/1", members)
+    else:
+        _tell(imports, indices)
+
+
+# --- reading ----------------------------------------------------------------------------------------------
+
+
+def _read(path: Path, most: int) -> bytes:
+    try:
+        with path.open("rb") as file:
+            content = file.read(most + 1)
+    except OSError as error:
+        raise ImportRefused(f"{path} cannot be read: {error.strerror}") from error
+    if len(content) > most:
+        raise ImportRefused(f"{path} has more than {most} bytes; nothing was imported")
+    return content
+
+
+def _take_apart(path: Path, kind: str | None, campaign: str | None) -> _Import:
+    content = _read(path, MAX_FILE)
+    digest = _digest(content)
+    try:
+        importer = importer_of(content, kind)
+        taken = importer.take_apart(content, digest)
+    except ImportRefused as error:
+        raise ImportRefused(
+            f"{path} cannot be imported, and nothing was: {error}", advice=error.advice
+        ) from error
+    own = "-".join(part for part in ("imported", taken.date, digest.removeprefix("sha256:")[:8]) if part)
+    return _Import(path, content, digest, importer.kind, campaign or own, taken)
+
+
+def _digest(content: bytes) -> str:
+    return f"sha256:{hashlib.sha256(content).hexdigest()}"
+
+
+# --- what refuses -----------------------------------------------------------------------------------------
+
+
+def _require_different(imports: Sequence[_Import]) -> None:
+    """Check that no two files would tell of the same campaign in the same format: only one could be rendered."""
+    seen: dict[tuple[str, str], Path] = {}
+    for one in imports:
+        before = seen.setdefault((one.campaign, one.taken.format), one.path)
+        if before is not one.path:
+            raise ImportRefused(
+                f"{before} and {one.path} are both {one.taken.format} for campaign {one.campaign!r}; nothing was imported",
+                advice="Import each under a --campaign of its own.",
+            )
+
+
+def _require_new(ledger: Ledger, imports: Sequence[_Import]) -> None:
+    """Check that the log has none of them yet. What was retracted does not count."""
+    wanted = {(one.campaign, one.taken.format): one.path for one in imports}
+    retracted = {header.facts["target"] for _, _, header in _headers(ledger, "event.retracted/1")}
+    for index, entry_hash, header in _headers(ledger, ImportRecorded.event_type):
+        path = wanted.get((header.subject.campaign or "", header.facts["format"]))
+        if path is not None and entry_hash not in retracted:
+            raise ImportRefused(
+                f"{path}: campaign {header.subject.campaign!r} already holds {header.facts['format']}, at index {index}",
+                advice=f"Import it under another --campaign, or take the other back: `anvil retract {index}`.",
+            )
+
+
+def _headers(ledger: Ledger, event_type: str) -> Iterator[tuple[int, str, Header]]:
+    for row in ledger.store.of_types([event_type]):
+        yield row.entry_index, row.leaf_hash.hex(), Header.parse(Envelope.parse(row.entry).header)
+
+
+# --- recording --------------------------------------------------------------------------------------------
+
+
+def _matched(imports: Sequence[_Import], evidence: tuple[Path, ...]) -> dict[str, bytes]:
+    """Return the files of `evidence` by their digest, each of which some document states."""
+    named = {digest for one in imports for said in one.taken.said for digest in _digests(said)}
+    found: dict[str, bytes] = {}
+    for path in evidence:
+        content = _read(path, MAX_FILE)
+        digest = _digest(content)
+        if digest not in named:
+            raise ImportRefused(
+                f"{path} has {digest}, which no imported file states; nothing was imported",
+                advice="Attach other files to an observation: `anvil observe --attach`.",
+            )
+        found[digest] = content
+    return found
+
+
+def _digests(said: Said) -> Iterator[str]:
+    if isinstance(said.event, StatementImported) and said.event.topic == "digest":
+        yield from (f"sha256:{value.text}" for value in said.event.values if value.text is not None)
+
+
+def _subject(campaign: str, said: Said) -> Subject:
+    return Subject(campaign, said.candidate, said.attempt)
+
+
+def _drafts(one: _Import, blobs: BlobStore, attached: dict[str, bytes]) -> Iterator[Draft]:
+    is_public = one.taken.nature == "published-document"
+    source = Attachment("source", one.taken.media_type, blobs.put(one.content), is_public)
+    yield Draft(one.event(), Subject(one.campaign), (source,))
+    for said in one.taken.said:
+        kept = [blobs.put(attached[digest]) for digest in _digests(said) if digest in attached]
+        attachments = tuple(Attachment("evidence", "application/octet-stream", blob) for blob in kept)
+        yield Draft(said.event, _subject(one.campaign, said), attachments)
+
+
+def _tell(imports: Sequence[_Import], indices: list[int]) -> None:
+    for one in imports:
+        topics = Counter(
+            said.event.topic for said in one.taken.said if isinstance(said.event, StatementImported)
+        )
+        counted = ", ".join(f"{count} {topic}" for topic, count in topics.items())
+        answer(f"{one.path}: {one.taken.format}, campaign {one.campaign}")
+        answer(f"  {len(one.taken.said)} statements: {counted}")
+        if one.taken.not_said:
+            answer(f"  not said: {', '.join(one.taken.not_said)}")
+    if indices:
+        answer(f"Recorded at index {indices[0]} to {indices[-1]}. See `anvil status`.")
+    else:
+        answer("Nothing was recorded: this was a dry run.")
