@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from anvil.ledger.anchor import Anchor, Anchored
+from anvil.ledger.artifacts import named_blobs
 from anvil.ledger.blobs import BlobStore
 from anvil.ledger.clock import Clock, system_clock
 from anvil.ledger.creation import Continuation, Created, create_ledger, given_name
@@ -42,6 +43,8 @@ class Restored:
     created: Created
     predecessor: Predecessor
     blobs: int
+    missing: int
+    """How many artifacts the entries name that were not found, and for which no event says why."""
 
 
 def back_up(ledger: Ledger, target: Path) -> int:
@@ -108,8 +111,16 @@ def restore(
             predecessor, lambda ledger: _carry(source, blobs, ledger), tuple(_ends(report))
         ),
     )
-    copied = sum(1 for _ in BlobStore(created.place.blobs).digests())
-    return Restored(created, predecessor, copied)
+    kept = set(BlobStore(created.place.blobs).digests())
+    return Restored(created, predecessor, len(kept), _missing(created.place.database, kept))
+
+
+def _missing(database: Path, kept: set[str]) -> int:
+    store = Store.open_readonly(database)
+    try:
+        return len({blob.digest for _, _, blob in named_blobs(store, 0, store.size())} - kept)
+    finally:
+        store.close()
 
 
 _TOLERATED = frozenset({"artifact-missing"})

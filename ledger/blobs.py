@@ -103,7 +103,7 @@ class BlobStore:
             LedgerError: the file cannot be read, or the file system refused.
         """
         try:
-            with source.open("rb") as file:
+            with open_plain(source) as file:
                 return self._keep(_chunks(file), is_flushed=True)
         except OSError as error:
             raise LedgerError(f"{source} cannot be kept: {error.strerror}") from error

@@ -156,6 +156,7 @@ def main(arguments: list[str] | None = None) -> None:
     (3 and 4 from `verify`), 130 interrupted.
     """
     given: dict[str, object] = {}
+    _open_closed_streams()
     try:
         result = anvil.main(args=arguments, prog_name="anvil", standalone_mode=False, obj=given)
     except click.exceptions.Exit as stop:
@@ -169,6 +170,16 @@ def main(arguments: list[str] | None = None) -> None:
     except Exception as error:  # noqa: BLE001  # the last border: a person gets one message
         sys.exit(_report(error, debug=given.get("debug") is True))
     sys.exit(result if isinstance(result, int) else 0)
+
+
+def _open_closed_streams() -> None:
+    """Let what the caller closed lead nowhere: else the next file that is opened would take its number."""
+    while (descriptor := os.open(os.devnull, os.O_RDWR)) <= 2:  # stdin, stdout, stderr
+        pass
+    os.close(descriptor)
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, os.fdopen(number, "w" if number else "r", closefd=False))
 
 
 def _report(error: Exception, *, debug: bool) -> int:

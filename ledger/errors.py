@@ -23,6 +23,10 @@ class AnvilError(Exception):
         self.advice = advice
 
 
+class NotPrinted(AnvilError):
+    """The answer could not be written to standard output; what the command was to do is done."""
+
+
 class LedgerError(AnvilError):
     """Something is wrong with a ledger, its files or what was asked of it."""
 

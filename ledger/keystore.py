@@ -91,7 +91,13 @@ class KeyStore:
 
     def _file(self, key_id: str) -> Path | None:
         names = (f"{role}-{key_id[:16]}{suffix}" for role in get_args(Role) for suffix in (".pem", ".agent"))
-        return next((path for name in names if (path := self.directory / name).exists()), None)
+        try:
+            return next((path for name in names if (path := self.directory / name).exists()), None)
+        except OSError as error:
+            raise MalformedKey(
+                f"the keys in {self.directory} cannot be looked at: {error.strerror}",
+                advice="The folder belongs to whoever signs, with mode 700; ANVIL_KEYS names another.",
+            ) from error
 
     def _write(self, name: str, content: bytes) -> Path:
         make_private_directory(self.directory)

@@ -12,6 +12,7 @@ from anvil.collectors.load.row import Row
 from anvil.collectors.load.rows import PARSER_VERSION, derive
 from anvil.ledger import canonical
 from anvil.ledger.blobs import BlobStore
+from anvil.ledger.commands.arguments import IndexRange
 from anvil.ledger.commands.output import answer, answer_json, json_option, place, visible
 from anvil.ledger.envelope import Envelope
 from anvil.ledger.errors import LedgerError
@@ -22,7 +23,7 @@ _SHOWN = 20
 
 
 @click.command()
-@click.argument("index", type=click.IntRange(0))
+@click.argument("index", type=IndexRange())
 @json_option
 def recompute(index: int, as_json: bool) -> int:
     """Make the rows of a load event again, from the bytes that were kept.

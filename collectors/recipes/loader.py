@@ -14,8 +14,10 @@ from anvil.collectors.recipes.recipe import Recipe, RecipeFile
 from anvil.collectors.recipes.resolve import resolve_attempt
 from anvil.collectors.recipes.tomlfile import TomlFile, read_toml, validated
 from anvil.ledger.errors import CollectorError
+from anvil.ledger.files import open_plain
 
 _PACKAGE = "anvil.recipes"
+_LONGEST = 1 << 20
 _SUFFIX = ".toml"
 
 
@@ -78,9 +80,13 @@ def _content(path_or_name: str | Path) -> tuple[str, bytes]:
             )
         return f"{name}{_SUFFIX}", (files(_PACKAGE) / f"{name}{_SUFFIX}").read_bytes()
     try:
-        return name, Path(name).read_bytes()
+        with open_plain(Path(name)) as file:
+            content = file.read(_LONGEST + 1)
     except OSError as error:
         raise CollectorError(
             f"the recipe {name!r} cannot be read: {error.strerror}",
             advice=f"Name a file, or one of: {', '.join(packaged_recipes())}.",
         ) from error
+    if len(content) > _LONGEST:
+        raise CollectorError(f"the recipe {name!r} has more than {_LONGEST:,} bytes; no recipe has so many")
+    return name, content

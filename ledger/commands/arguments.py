@@ -13,6 +13,7 @@ import click
 from anvil.ledger.clock import timestamp
 from anvil.ledger.events.base import MAX_SEALED_SIZE
 from anvil.ledger.header import Subject
+from anvil.ledger.public import MAX_INTEGER
 
 _EVENT = re.compile(r"[0-9]{1,15}|[0-9a-f]{64}")
 
@@ -24,6 +25,13 @@ subject_option = click.option(
     help="What it is about: campaign=…, candidate=… or attempt=…. Can be repeated.",
 )
 reason_option = click.option("--reason", required=True, help="Why. Public, and in the log for ever.")
+
+
+class IndexRange(click.IntRange):
+    """A place in a log: 0 to 2**53 - 1, the integers of the format."""
+
+    def __init__(self) -> None:
+        super().__init__(0, MAX_INTEGER)
 
 
 class EventParam(click.ParamType[str]):

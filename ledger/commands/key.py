@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from anvil.ledger.commands.arguments import IndexRange
 from anvil.ledger.commands.output import answer, answer_json, json_option, place, say
 from anvil.ledger.keychanges import add_key, find_key, known_keys, new_signer, revoke_key, rotate_key
 from anvil.ledger.keyring import KnownKey
@@ -89,7 +90,7 @@ def rotate(name: str, agent: str | None, encrypt: bool, as_json: bool) -> None:
 @click.option("--cause", required=True, type=click.Choice(["compromised", "lost", "retired"]), help="Why.")
 @click.option(
     "--last-good",
-    type=click.IntRange(0),
+    type=IndexRange(),
     metavar="SIZE",
     help="Entries up to this many are still believed (default: all that there are now).",
 )

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import click
 
+from anvil.ledger.commands.arguments import IndexRange
 from anvil.ledger.commands.output import answer, answer_json, json_option, place, visible
 from anvil.ledger.envelope import Envelope
 from anvil.ledger.header import Header
+from anvil.ledger.public import MAX_INTEGER
 from anvil.ledger.store import Row, Store
 
 
 @click.command()
-@click.option("--from", "start", type=click.IntRange(0), default=0, help="The first index to list.")
-@click.option("--last", type=click.IntRange(1), help="List only the newest N.")
+@click.option("--from", "start", type=IndexRange(), default=0, help="The first index to list.")
+@click.option("--last", type=click.IntRange(1, MAX_INTEGER), help="List only the newest N.")
 @click.option("--event", "event", metavar="TYPE", help="Only events of this type: observation.noted")
 @click.option("--campaign", help="Only events about this campaign.")
 @json_option

@@ -7,15 +7,17 @@ for people. Colours and progress bars appear on a terminal only.
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import click
 
 from anvil.ledger.checks.finding import Finding
+from anvil.ledger.errors import NotPrinted
 from anvil.ledger.note import VerifierKey
 from anvil.ledger.places import LedgerPlace
 
@@ -41,18 +43,44 @@ def say(text: str) -> None:
 
 
 def answer(text: str) -> None:
-    """Print the answer for people, on stdout."""
-    click.echo(text)
+    """Print the answer for people, on stdout.
+
+    Raises:
+        NotPrinted: standard output takes no more.
+    """
+    with _printing():
+        click.echo(text)
 
 
 def answer_bytes(content: bytes) -> None:
-    """Print bytes exactly as they are, on stdout."""
-    sys.stdout.buffer.write(content)
+    """Print bytes exactly as they are, on stdout.
+
+    Raises:
+        NotPrinted: standard output takes no more.
+    """
+    with _printing():
+        sys.stdout.buffer.write(content)
+        sys.stdout.buffer.flush()
 
 
 def answer_json(schema: str, members: dict[str, Any]) -> None:
-    """Print the answer for programs, on stdout."""
-    click.echo(json.dumps({"schema": schema, **members}, indent=2, ensure_ascii=False))
+    """Print the answer for programs, on stdout; raises like `answer`."""
+    answer(json.dumps({"schema": schema, **members}, indent=2, ensure_ascii=False))
+
+
+@contextmanager
+def _printing() -> Iterator[None]:
+    try:
+        yield
+    except BrokenPipeError:
+        raise  # whoever read has enough, which is no error of anybody's
+    except OSError as error:
+        with suppress(OSError, ValueError):  # else Python complains about the rest when it ends
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise NotPrinted(
+            f"the answer cannot be written to standard output: {error.strerror}",
+            advice="The command did its work before it answered; `anvil log --last 1` shows what was recorded.",
+        ) from error
 
 
 def table(rows: list[tuple[str, str]]) -> str:

@@ -6,13 +6,14 @@ from pathlib import Path
 
 import click
 
+from anvil.ledger.commands.arguments import IndexRange
 from anvil.ledger.commands.output import answer, answer_json, json_option, place
 from anvil.ledger.exporting import prove as make_proof
 from anvil.ledger.files import write_whole
 
 
 @click.command()
-@click.argument("index", type=click.IntRange(0))
+@click.argument("index", type=IndexRange())
 @click.option(
     "--out",
     type=click.Path(path_type=Path, file_okay=False),

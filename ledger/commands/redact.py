@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import click
 
+from anvil.ledger.commands.arguments import IndexRange
 from anvil.ledger.commands.output import answer, answer_json, json_option, place, say
 from anvil.ledger.recording import Ledger
 from anvil.ledger.redaction import redact as redact_event
 
 
 @click.command()
-@click.argument("indices", metavar="INDEX...", type=click.IntRange(0), nargs=-1, required=True)
+@click.argument("indices", metavar="INDEX...", type=IndexRange(), nargs=-1, required=True)
 @click.option("--reason", required=True, help="Why. Public, and in the log for ever.")
 @click.option("--field", "fields", multiple=True, help="Only this sealed field. Can be repeated.")
 @click.option("--artifact", "artifacts", multiple=True, help="Only this artifact. Can be repeated.")

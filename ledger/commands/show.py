@@ -7,6 +7,7 @@ import json
 import click
 
 from anvil.ledger import canonical
+from anvil.ledger.commands.arguments import IndexRange
 from anvil.ledger.commands.output import answer, answer_bytes, answer_json, json_option, place, visible
 from anvil.ledger.envelope import Envelope
 from anvil.ledger.errors import LedgerError, Malformed
@@ -16,7 +17,7 @@ from anvil.ledger.store import Store
 
 
 @click.command()
-@click.argument("index", type=click.IntRange(0))
+@click.argument("index", type=IndexRange())
 @click.option("--raw", is_flag=True, help="Print the header's bytes exactly as they were signed.")
 @json_option
 def show(index: int, raw: bool, as_json: bool) -> None:

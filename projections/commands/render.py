@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from anvil.ledger.commands.arguments import IndexRange
 from anvil.ledger.commands.output import answer_bytes, answer_json, json_option, place, say
 from anvil.ledger.errors import PublicationRefused
 from anvil.ledger.files import write_whole
@@ -22,7 +23,7 @@ from anvil.projections.rendering import draft
 @click.option(
     "--candidate", help="Of which candidate, by the recipe's name for it; needed when there are several."
 )
-@click.option("--as-of", type=click.IntRange(0), metavar="INDEX", help="As it was right after this event.")
+@click.option("--as-of", type=IndexRange(), metavar="INDEX", help="As it was right after this event.")
 @click.option(
     "--template",
     type=click.Path(path_type=Path, exists=True, dir_okay=False),

@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from anvil.ledger.commands.arguments import IndexRange
 from anvil.ledger.commands.output import answer, answer_json, json_option, place, visible
 from anvil.ledger.errors import BlobMissing, PublicationRefused
 from anvil.projections.chain import lines, steps
@@ -29,7 +30,7 @@ _WIDTH = 160
 @click.argument("pointer")
 @click.option("--campaign", help="Of which campaign the document is; needed when there are several.")
 @click.option("--candidate", help="Of which candidate it is; needed when there are several.")
-@click.option("--as-of", type=click.IntRange(0), metavar="INDEX", help="After which event it was made.")
+@click.option("--as-of", type=IndexRange(), metavar="INDEX", help="After which event it was made.")
 @click.option(
     "--template",
     type=click.Path(path_type=Path, exists=True, dir_okay=False),

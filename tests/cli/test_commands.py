@@ -266,6 +266,18 @@ def test_backup_and_restore_make_a_new_ledger_that_says_what_was_lost(ledger: An
     assert ledger("verify").code == 0, "the old ledger is untouched"
 
 
+def test_a_restore_without_the_artifacts_says_how_many_are_not_there(ledger: Anvil, tmp_path: Path) -> None:
+    Path("a.txt").write_text("kept bytes")
+    Path("b.txt").write_text("redacted bytes")
+    observed(ledger, "before", "--attach", "a.txt")
+    index = observed(ledger, "redacted", "--attach", "b.txt")
+    assert ledger("redact", index, "--reason", "x").code == 0
+    assert ledger("backup", tmp_path / "b.db").code == 0
+    ran = ledger("restore", tmp_path / "b.db", "again")
+    assert (ran.code, "Not found: the bytes of 1 artifacts" in ran.err) == (0, True)
+    assert ledger("restore", tmp_path / "b.db", "third", "--json").json["missing_blobs"] == 1
+
+
 def test_a_restored_ledger_can_be_restored_again(ledger: Anvil, tmp_path: Path) -> None:
     observed(ledger, "old words")
     assert ledger("backup", tmp_path / "1.db").code == 0

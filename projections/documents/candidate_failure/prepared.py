@@ -157,9 +157,12 @@ def _hardware(
 ) -> Figure:
     for source in reversed([*general, *(s for _, attempt in shown for s in attempt.sources)]):
         event = source.event
-        if isinstance(event, HostObserved) and event.gpus:
-            parts = [source.stated("gpus", 0, "product"), source.stated("gpus", 0, "memory_bytes")]
-            every = [source.stated("gpus", number, "product") for number in range(len(event.gpus))]
+        if isinstance(event, HostObserved) and (placed := _placed(event)):
+            parts = [
+                source.stated("gpus", placed[0], "product"),
+                source.stated("gpus", placed[0], "memory_bytes"),
+            ]
+            every = [source.stated("gpus", number, "product") for number in placed]
             return compose("GPUs by product and memory", _seen_gpus, *parts, *every)
         if isinstance(event, ObservationNoted) and event.claims is not None and event.claims.hardware:
             names = ("gpus", "product", "memory_gib", "architecture")
@@ -168,6 +171,12 @@ def _hardware(
     if earlier is not None:
         return earlier.hardware
     return derive("no event names it", lambda *_: None, *reasons)
+
+
+def _placed(host: HostObserved) -> list[int]:
+    """Return which GPUs of a host an attempt was placed on: all where it was placed on none by name."""
+    placed = [number for number, gpu in enumerate(host.gpus) if gpu.is_placed]
+    return placed or list(range(len(host.gpus)))
 
 
 def _seen_gpus(product: str | None, memory: int | None, *every: str | None) -> str:

@@ -106,29 +106,15 @@ def test_a_retracted_result_supports_nothing_and_the_limit_says_so(scene: Scene)
     assert not any(wrong in leaf.support.events for leaf in document.rendered.leaves)
 
 
-def test_hardware_comes_from_the_host_when_it_was_observed(scene: Scene) -> None:
-    gpu = Gpu(
-        position=0,
-        product="NVIDIA H200",
-        memory_bytes=150_754_820_096,
-        pcie_generation=None,
-        pcie_width=None,
-        power_limit_milliwatts=None,
-        used_memory_bytes=None,
-        processes=None,
-    )
-    nothing = dict.fromkeys(("cpu_product", "cpu_cores", "memory_bytes", "kernel", "driver", "cuda"))
-    host = HostObserved(
-        moment="before",
-        **nothing,
-        container_engine=None,
-        is_wsl=False,
-        gpus=(gpu, gpu),
-        absent=(),
-        names=None,
-    )
-    scene.add(host, CAMPAIGN)
-    assert made(scene).rendered.document["hardware"] == "2 GPUs: NVIDIA H200 140 GiB"
+@pytest.mark.parametrize(("placed", "said"), [((), "3 GPUs: "), ((1, 2), "2 GPUs: "), ((1,), "")])
+def test_hardware_comes_from_the_host_when_it_was_observed(
+    scene: Scene, placed: tuple[int, ...], said: str
+) -> None:
+    read = dict.fromkeys(Gpu.model_fields) | {"product": "NVIDIA H200", "memory_bytes": 150_754_820_096}
+    gpus = tuple(Gpu(**read | {"position": n, "is_placed": n in placed}) for n in range(3))
+    host = dict.fromkeys(HostObserved.model_fields) | {"type": "host.observed/1", "moment": "before"}
+    scene.add(HostObserved(**host | {"is_wsl": False, "gpus": gpus, "absent": ()}), CAMPAIGN)
+    assert made(scene).rendered.document["hardware"] == f"{said}NVIDIA H200 140 GiB"
 
 
 def decision(verdict: Any, sentence: str, supersedes: str | None = None) -> DecisionRecorded:
