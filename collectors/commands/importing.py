@@ -18,6 +18,7 @@ from anvil.ledger.commands.output import answer, answer_json, json_option, place
 from anvil.ledger.drafts import Attachment, Draft
 from anvil.ledger.envelope import Envelope
 from anvil.ledger.events import ImportRecorded, StatementImported, build
+from anvil.ledger.files import open_plain
 from anvil.ledger.header import Header, Subject
 from anvil.ledger.recording import Ledger
 from anvil.ledger.streams import record
@@ -134,7 +135,7 @@ def import_files(
 
 def _read(path: Path, most: int) -> bytes:
     try:
-        with path.open("rb") as file:
+        with open_plain(path) as file:
             content = file.read(most + 1)
     except OSError as error:
         raise ImportRefused(f"{path} cannot be read: {error.strerror}") from error

@@ -61,6 +61,15 @@ def test_only_a_plain_file_is_attached(ledger: Anvil, tmp_path: Path) -> None:
         assert f"{path} cannot be kept: it is no plain file" in ran.err
 
 
+def test_only_a_plain_file_is_imported(ledger: Anvil, tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    for path in ("/dev/zero", pipe):
+        ran = ledger("import", path)
+        assert ran.code == 1
+        assert f"{path} cannot be read: it is no plain file" in ran.err
+
+
 def test_only_a_plain_file_of_a_sensible_size_is_a_recipe(ledger: Anvil, tmp_path: Path) -> None:
     assert "it is no plain file" in ledger("recipe", "check", "/dev/zero").err
     large = tmp_path / "large.toml"
