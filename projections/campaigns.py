@@ -20,6 +20,7 @@ from anvil.ledger.events import (
     EngineIdentified,
     EngineReported,
     EventRetracted,
+    ExcerptApproved,
     GapNoted,
     HealthObserved,
     HostObserved,
@@ -32,6 +33,8 @@ from anvil.ledger.events import (
     LoadMeasured,
     LogRetained,
     ObservationNoted,
+    PublicationReleased,
+    PublicationWithdrawn,
     RecipeDeclared,
     RestorationChecked,
     SealedRedacted,
@@ -39,6 +42,7 @@ from anvil.ledger.events import (
     StreamClosed,
     StreamOpened,
     SuiteCompleted,
+    TripwireExcepted,
     WaiverGranted,
     WeightsInspected,
 )
@@ -175,6 +179,10 @@ def step(state: Campaigns, seen: Seen) -> Campaigns:  # noqa: C901  # one line a
             | RestorationChecked()
             | WaiverGranted()
             | DecisionRecorded()
+            | PublicationReleased()
+            | PublicationWithdrawn()
+            | ExcerptApproved()
+            | TripwireExcepted()
         ):
             return state  # says nothing about how far a campaign has come
         case _:

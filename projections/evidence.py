@@ -27,6 +27,7 @@ from anvil.ledger.events import (
     EngineIdentified,
     EngineReported,
     EventRetracted,
+    ExcerptApproved,
     GapNoted,
     HealthObserved,
     HostObserved,
@@ -39,6 +40,8 @@ from anvil.ledger.events import (
     LoadMeasured,
     LogRetained,
     ObservationNoted,
+    PublicationReleased,
+    PublicationWithdrawn,
     RecipeDeclared,
     RestorationChecked,
     SealedRedacted,
@@ -46,6 +49,7 @@ from anvil.ledger.events import (
     StreamClosed,
     StreamOpened,
     SuiteCompleted,
+    TripwireExcepted,
     WaiverGranted,
     WeightsInspected,
 )
@@ -134,6 +138,10 @@ def status_of(event: AnyEvent, *, has_artifact: bool) -> EvidenceStatus:
             | SealedRedacted()
             | ArtifactRedacted()
             | ArtifactDisclosed()
+            | PublicationReleased()
+            | PublicationWithdrawn()
+            | ExcerptApproved()
+            | TripwireExcepted()
         ):
             return "declared"
         case _:

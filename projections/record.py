@@ -27,6 +27,7 @@ from anvil.ledger.events import (
     EngineIdentified,
     EngineReported,
     EventRetracted,
+    ExcerptApproved,
     GapNoted,
     HealthObserved,
     HostObserved,
@@ -39,6 +40,8 @@ from anvil.ledger.events import (
     LoadMeasured,
     LogRetained,
     ObservationNoted,
+    PublicationReleased,
+    PublicationWithdrawn,
     RecipeDeclared,
     RestorationChecked,
     SealedRedacted,
@@ -46,6 +49,7 @@ from anvil.ledger.events import (
     StreamClosed,
     StreamOpened,
     SuiteCompleted,
+    TripwireExcepted,
     WaiverGranted,
     WeightsInspected,
 )
@@ -180,7 +184,17 @@ def step(state: Record, seen: Seen) -> Record:  # noqa: C901  # one line a type,
             | DecisionRecorded()
         ):
             return _general(state, seen)
-        case LedgerCreated() | KeyAdded() | KeyRotated() | SealedRedacted() | ArtifactDisclosed():
+        case (
+            LedgerCreated()
+            | KeyAdded()
+            | KeyRotated()
+            | SealedRedacted()
+            | ArtifactDisclosed()
+            | PublicationReleased()
+            | PublicationWithdrawn()
+            | ExcerptApproved()
+            | TripwireExcepted()
+        ):
             return state  # changes nothing that a figure rests on
         case _:
             assert_never(event)

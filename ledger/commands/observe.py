@@ -10,6 +10,7 @@ import click
 
 from anvil.ledger.blobs import BlobStore
 from anvil.ledger.commands.output import answer, answer_json, json_option, place
+from anvil.ledger.commands.surroundings import require_publishable
 from anvil.ledger.drafts import Attachment, Draft
 from anvil.ledger.errors import LedgerError
 from anvil.ledger.events import ObservationNoted, build
@@ -76,6 +77,7 @@ def observe(
     )
     event.openings()  # as early as the signer below: no blob is kept for what cannot be recorded
     about = parse_subject(subject)
+    require_publishable(place(), {"TEXT": text} if public else {})
     with Ledger.open(place().directory) as ledger:
         signer = ledger.signer("operator")  # first: no blob is kept for what cannot be signed
         attachments = tuple(_attach(ledger.blobs, number, path) for number, path in enumerate(files, 1))

@@ -34,6 +34,12 @@ from anvil.ledger.events.keys import (
 from anvil.ledger.events.launches import EngineExited, LaunchStarted, LaunchStopped, LogRetained
 from anvil.ledger.events.load import LoadMeasured
 from anvil.ledger.events.observations import ObservationNoted
+from anvil.ledger.events.publications import (
+    ExcerptApproved,
+    PublicationReleased,
+    PublicationWithdrawn,
+    TripwireExcepted,
+)
 from anvil.ledger.events.recipes import RecipeDeclared
 from anvil.ledger.events.streams import StreamAbandoned, StreamClosed, StreamOpened
 from anvil.ledger.events.surroundings import HostObserved, RestorationChecked, WeightsInspected
@@ -70,6 +76,10 @@ AnyEvent = (
     | GapNoted
     | WaiverGranted
     | DecisionRecorded
+    | PublicationReleased
+    | PublicationWithdrawn
+    | ExcerptApproved
+    | TripwireExcepted
 )
 
 CATALOGUE: Mapping[str, type[Event]] = {cls.event_type: cls for cls in get_args(AnyEvent)}
@@ -88,6 +98,7 @@ __all__ = [
     "EngineReported",
     "Event",
     "EventRetracted",
+    "ExcerptApproved",
     "Facts",
     "GapNoted",
     "HealthObserved",
@@ -103,6 +114,8 @@ __all__ = [
     "LogRetained",
     "ObservationNoted",
     "Predecessor",
+    "PublicationReleased",
+    "PublicationWithdrawn",
     "RecipeDeclared",
     "RestorationChecked",
     "Sealed",
@@ -112,6 +125,7 @@ __all__ = [
     "StreamOpened",
     "SuiteCompleted",
     "TreeState",
+    "TripwireExcepted",
     "WaiverGranted",
     "WeightsInspected",
     "build",

@@ -35,6 +35,7 @@ from anvil.ledger.header import NO_SUBJECT, ArtifactEntry, Header, Subject, head
 from anvil.ledger.merkle import CompactRange, leaf_hash
 from anvil.ledger.public import Role
 from anvil.ledger.signing import PrivateKey
+from support.story_publications import tell_publications
 from support.story_runs import tell_runs
 
 ORIGIN = "ledger.test.invalid/story-00000000"
@@ -116,7 +117,7 @@ class Story:
             stream=stream,
             stream_seq=len(before),
             stream_prev=header_hash(before[-1].raw) if before else None,
-            at=f"2026-11-30T07:26:{16 + len(self.told):02d}.123456Z",
+            at=_at(len(self.told)),
             event=event.type,
             key=signers[0].public_key.key_id,
             facts=event.facts(),
@@ -136,12 +137,18 @@ class Story:
         return TreeState(origin=ORIGIN, size=tree.size, root=tree.root().hex())
 
 
+def _at(number: int) -> str:
+    minute, second = divmod(16 + number, 60)
+    return f"2026-11-30T07:{26 + minute}:{second:02d}.123456Z"
+
+
 def story() -> list[Told]:
     """Return the whole history, in order of index."""
     teller = Story()
     _tell_keys(teller)
     _tell_observations(teller)
     tell_runs(teller, COLLECTOR, NEW_OPERATOR)
+    tell_publications(teller, NEW_OPERATOR)
     return teller.told
 
 
