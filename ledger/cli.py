@@ -33,6 +33,18 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "anvil.projections.commands.render:render",
         "Print a document as a draft; nothing is recorded.",
     ),
+    "release": (
+        "anvil.projections.commands.release:release_command",
+        "Publish a document as a folder that verifies by itself.",
+    ),
+    "withdraw": (
+        "anvil.ledger.commands.withdraw:withdraw",
+        "Take a publication back, and say so in its folder.",
+    ),
+    "redactions": (
+        "anvil.ledger.commands.redactions:redactions",
+        "Show what was withheld behind a publication.",
+    ),
     "why": (
         "anvil.projections.commands.why:why",
         "Show what a figure of a document rests on, down to raw rows.",

@@ -63,7 +63,7 @@ def render(
       anvil render candidate-failure.v1 --campaign laguna --format html > draft.html
     """
     kind = find(document)
-    layout = None if template is None else _read(template)
+    layout = None if template is None else read_template(template)
     if layout is not None and form != "json":
         raise PublicationRefused(
             "a template of your own is a JSON layout; the pages are anvil's",
@@ -90,7 +90,12 @@ def render(
         answer_bytes(text.encode())
 
 
-def _read(path: Path) -> Template:
+def read_template(path: Path) -> Template:
+    """Return a user's own layout.
+
+    Raises:
+        PublicationRefused: it cannot be read as text.
+    """
     try:
         with path.open(encoding="utf-8", newline="") as file:
             return Template(path.name, file.read(MAX_TEMPLATE + 1))

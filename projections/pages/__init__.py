@@ -20,8 +20,10 @@ from anvil.projections.record import Record
 from anvil.projections.rendering import Draft
 
 
-def page(draft: Draft, state: State, record: Record, form: str) -> str:
+def page(draft: Draft, state: State, record: Record, form: str, fingerprint: str | None = None) -> str:
     """Return the page of a draft, `form` being `md` or `html`.
+
+    With `fingerprint`, that of the ledger's verifier key, it is the page of a publication.
 
     Raises:
         ValueError: there is no such form.
@@ -38,7 +40,7 @@ def page(draft: Draft, state: State, record: Record, form: str) -> str:
         keep_trailing_newline=True,
     )
     layout = environment.get_template(f"{draft.document.name}.{form}.j2")
-    return layout.render(view(draft, state, record))
+    return layout.render({**view(draft, state, record), "fingerprint": fingerprint})
 
 
 def _layout(name: str) -> str:
