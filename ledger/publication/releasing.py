@@ -168,9 +168,10 @@ def _finish(ledger: Ledger, pending: Pending, found: Recorded, files: Files) -> 
         pending.staging.rename(pending.target)
         flush_directory(pending.target.parent)
         pending.forget()
-    except OSError as error:
+    except (OSError, LedgerError) as error:
+        why = error.strerror if isinstance(error, OSError) else str(error)
         raise LedgerError(
-            f"{pending.target} is released, as event {found.index}, and could not be finished: {error.strerror}",
+            f"{pending.target} is released, as event {found.index}, and could not be finished: {why}",
             advice="Make room or way, and run `anvil release` again: it finishes this one first.",
         ) from error
 
