@@ -41,6 +41,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "anvil.ledger.commands.withdraw:withdraw",
         "Take a publication back, and say so in its folder.",
     ),
+    "except": (
+        "anvil.ledger.commands.excepting:except_command",
+        "Let one exact text pass the tripwire, for a time.",
+    ),
     "redactions": (
         "anvil.ledger.commands.redactions:redactions",
         "Show what was withheld behind a publication.",

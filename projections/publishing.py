@@ -29,6 +29,10 @@ SHARED_LAYOUTS = ("page.html.j2", "figure.html.j2")
 """What the pages of every document are made with."""
 
 
+OWN_TEMPLATE = "own.json.j2"
+"""What a user's own layout is called in a publication; the name of their file may tell too much."""
+
+
 @dataclass(frozen=True)
 class Made:
     """A document as it is published: its own files, without events, proofs and keys."""
@@ -64,8 +68,8 @@ def has_pages(draft: Draft) -> bool:
 
 
 def template_path(draft: Draft) -> str:
-    """Return where the document's layout lies; a user's file gets a name of ours, its own may tell too much."""
-    name = f"{draft.document.name}.json.j2" if has_pages(draft) else "own.json.j2"
+    """Return where the document's layout lies."""
+    name = f"{draft.document.name}.json.j2" if has_pages(draft) else OWN_TEMPLATE
     return f"{layout.TEMPLATES}/{name}"
 
 

@@ -27,7 +27,7 @@ from anvil.ledger.publication.manifest import Manifest
 from anvil.ledger.streams import software_version
 from anvil.projections.document import find
 from anvil.projections.opened import Opened, opened
-from anvil.projections.publishing import Made, about, known_of, made, seen
+from anvil.projections.publishing import OWN_TEMPLATE, Made, about, known_of, made, seen
 from anvil.projections.record import Record
 from anvil.projections.rendering import Draft, Template, draft
 from anvil.projections.seen import Seen
@@ -76,6 +76,7 @@ def prepare(
             verify, or the tripwire found something.
     """
     fold = Checkpoint.parse_body(SignedNote.parse(note).text)
+    own = None if wanted.template is None else Template(OWN_TEMPLATE, wanted.template.source)
     with opened(place, fold.size - 1) as ledger:
         made_draft = draft(
             ledger.record,
@@ -83,7 +84,7 @@ def prepare(
             find(wanted.document),
             campaign=wanted.campaign,
             candidate=wanted.candidate,
-            template=wanted.template,
+            template=own,
         )
         cited = {event for leaf in made_draft.rendered.leaves for event in leaf.support.events}
         gathered = gather(ledger.store, fold, made_draft.campaign, cited)

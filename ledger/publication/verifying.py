@@ -74,6 +74,7 @@ class PublicationReport:
     withdrawn: PublicationWithdrawn | None = None
     findings: list[Finding] = field(default_factory=list)
     supporting: list[Finding] = field(default_factory=list)
+    recomputing: list[Finding] = field(default_factory=list)
 
     @property
     def is_authentic(self) -> bool:
@@ -88,7 +89,7 @@ class PublicationReport:
     @property
     def every_finding(self) -> list[Finding]:
         """All of them, in the order of the rules."""
-        return [*self.findings, *self.supporting]
+        return [*self.findings, *self.supporting, *self.recomputing]
 
     @property
     def exit_code(self) -> int:
@@ -144,7 +145,7 @@ class _Verification:
             self._check_release(checked, fold, manifest_digest)
             self._check_support(checked)
         if self._recompute is None:
-            self._report.supporting.append(
+            self._report.recomputing.append(
                 Finding("not-checked", "the document was not made again (--recompute)")
             )
         elif checked is not None:
@@ -349,7 +350,7 @@ class _Verification:
             self._report.supporting += check_support(document, provenance, checked, self._manifest)
 
     def _make_again(self, recompute: Recompute) -> None:
-        found = self._report.supporting
+        found = self._report.recomputing
         try:
             made = recompute(self._folder, self._manifest)
         except Exception as error:  # noqa: BLE001  # whatever a forged folder makes it trip over

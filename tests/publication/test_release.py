@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 import pytest
 from support.command import Anvil, Ran, run_here
-from support.laguna import CAMPAIGN, CANDIDATE, Laguna, about, laguna, noon, observation, recipe
+from support.laguna import CAMPAIGN, CANDIDATE, Laguna, about, laguna, observation, recipe
 from support.planted import PLANTED
 from support.published import DOCUMENT, ORIGIN, vkey
 
-from anvil.ledger.drafts import Attachment, Draft
+from anvil.ledger.drafts import Draft
 from anvil.ledger.events import (
     CaveatNoted,
     DecisionRecorded,
@@ -27,10 +27,8 @@ from anvil.ledger.events import (
 from anvil.ledger.header import Subject
 from anvil.ledger.publication import layout
 from anvil.ledger.publication.verifying import verify_publication
-from anvil.ledger.recording import Ledger
 from anvil.ledger.store import Store
-from anvil.ledger.streams import record
-from anvil.projections.tripwire import TripwireHit, scanning
+from anvil.projections.tripwire import scanning
 
 OUT = ("--out", "published")
 
@@ -145,11 +143,8 @@ SPELLED: dict[str, Callable[[str], str]] = {
 
 @pytest.mark.parametrize("spelling", SPELLED)
 @pytest.mark.parametrize("field", FIELDS)
-@pytest.mark.parametrize("name", ["hf", "home"])
-def test_what_is_planted_in_a_field_is_refused(
-    anvil: Anvil, made: Laguna, field: str, spelling: str, name: str
-) -> None:
-    text = SPELLED[spelling](PLANTED[name])
+def test_what_is_planted_in_a_field_is_refused(anvil: Anvil, made: Laguna, field: str, spelling: str) -> None:
+    text = SPELLED[spelling](PLANTED["home" if len(field) % 2 else "hf"])
     draft, role = FIELDS[field](f"It said {text} then.")
     made.add(draft, role=role)
     refused(anvil, made, "tripwire", secret=text)
@@ -299,6 +294,15 @@ def test_an_exception_is_asked_at_release_and_never_later(
     assert anvil("render", DOCUMENT).code == 0
 
 
+def test_an_exception_is_made_by_a_command(anvil: Anvil, made: Laguna) -> None:
+    made.add(said("The library is 10.20.30.40 here."))
+    words = ("except", "ipv4", "10.20.30.40", "--reason", "It is the version of a library.", "--expires")
+    for day in ("soon", "2027-02-31", "2027-01-31T00:00:00Z"):
+        assert anvil(*words, day).code in (1, 2)
+    assert anvil(*words, "9999-01-31").code == 0
+    assert anvil("release", DOCUMENT, *OUT).code == 0
+
+
 def test_no_exception_reaches_a_canary(anvil: Anvil, made: Laguna) -> None:
     sealed_host(made, "zurichseven")
     made.add(said("It ran on zurichseven."))
@@ -309,7 +313,7 @@ def test_no_exception_reaches_a_canary(anvil: Anvil, made: Laguna) -> None:
 # --- the tripwire broken ------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("number", range(0, 81, 8))
+@pytest.mark.parametrize("number", [0, 24, 55, 80])
 def test_a_broken_detector_refuses_the_release(
     anvil: Anvil, made: Laguna, monkeypatch: pytest.MonkeyPatch, number: int
 ) -> None:
@@ -409,8 +413,3 @@ def test_a_redaction_report_that_is_none_is_refused(anvil: Anvil, content: bytes
     folder.mkdir()
     (folder / layout.REDACTIONS).write_bytes(content)
     assert anvil("redactions", "some").code == 1
-
-
-def unused(made: Laguna) -> Iterator[object]:
-    """Names that keep the imports honest."""
-    yield from (Attachment, Ledger, record, noon, TripwireHit, made)

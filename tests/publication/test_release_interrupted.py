@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import signal
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -47,14 +45,14 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def work(base: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def work(base: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A copy of it to work in."""
     directory = tmp_path / "work"
     shutil.copytree(base, directory)
     monkeypatch.setenv("ANVIL_STATE", str(directory / "state"))
     monkeypatch.setenv("ANVIL_KEYS", str(directory / "keys"))
     monkeypatch.chdir(directory)
-    yield directory
+    return directory
 
 
 def released(work: Path) -> int:
@@ -229,7 +227,7 @@ def test_a_full_disk(
 def test_what_is_at_the_target_is_never_touched(
     work: Path, capfdbinary: pytest.CaptureFixture[bytes]
 ) -> None:
-    for make in (lambda p: p.mkdir(), lambda p: p.write_text("mine"), lambda p: os.symlink("nowhere", p)):
+    for make in (lambda p: p.mkdir(), lambda p: p.write_text("mine"), lambda p: p.symlink_to("nowhere")):
         target = work / "published"
         make(target)
         ran = run_here(capfdbinary, *RELEASE)
