@@ -35,7 +35,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     ),
     "release": (
         "anvil.projections.commands.release:release_command",
-        "Publish a document as a folder that verifies by itself.",
+        "Publish a document as a folder that verifies by itself, and record that it was.",
     ),
     "withdraw": (
         "anvil.ledger.commands.withdraw:withdraw",
@@ -43,17 +43,20 @@ COMMANDS: dict[str, tuple[str, str]] = {
     ),
     "except": (
         "anvil.ledger.commands.excepting:except_command",
-        "Let one exact text pass the tripwire, for a time.",
+        "Let one exact text pass one detector of the tripwire, for a time.",
     ),
     "redactions": (
         "anvil.ledger.commands.redactions:redactions",
-        "Show what was withheld behind a publication.",
+        "Show what was withheld behind a publication: of which kind, by which rule, how many.",
     ),
     "why": (
         "anvil.projections.commands.why:why",
         "Show what a figure of a document rests on, down to raw rows.",
     ),
-    "verify": ("anvil.ledger.commands.verify:verify", "Check a ledger, or files exported from one."),
+    "verify": (
+        "anvil.ledger.commands.verify:verify",
+        "Check a ledger, files exported from one, or a publication.",
+    ),
     "checkpoint": ("anvil.ledger.commands.checkpoint:checkpoint", "Sign and print the state of the log."),
     "prove": ("anvil.ledger.commands.prove:prove", "Write one entry and the proof that it is in the log."),
     "export": ("anvil.ledger.commands.export:export", "Write the log as tiles that other tools can check."),
