@@ -41,6 +41,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "anvil.ledger.commands.withdraw:withdraw",
         "Take a publication back, and say so in its folder.",
     ),
+    "approve": (
+        "anvil.ledger.commands.approve:approve",
+        "Publish a sentence of something private, word for word.",
+    ),
     "except": (
         "anvil.ledger.commands.excepting:except_command",
         "Let one exact text pass one detector of the tripwire, for a time.",

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import pwd
 import re
+from collections.abc import Mapping
 from pathlib import Path
 
 from anvil.ledger.elsewhere import elsewhere
@@ -43,12 +44,16 @@ def _is_private(name: str, value: str) -> bool:
     return not (name.startswith(_SETTINGS) or name in _PLAIN or _NO_SECRET.fullmatch(value))
 
 
-def require_publishable(place: LedgerPlace, words: dict[str, str]) -> None:
+def require_publishable(
+    place: LedgerPlace, words: dict[str, str], approving: Mapping[tuple[str, str], str] | None = None
+) -> None:
     """Refuse words, by what they are called, that must not stand in the log for everybody, before they do.
+
+    `approving` are the words of a sealed field, by event and name, that a person is about to publish.
 
     Raises:
         PublicationRefused: the tripwire found something, or cannot be relied on.
         LedgerError: it is not installed.
     """
     if words:
-        elsewhere("public words")(place, words, private_surroundings())
+        elsewhere("public words")(place, words, private_surroundings(), approving or {})

@@ -4,24 +4,25 @@
 2. The files are written into a folder beside the target, under another name, and flushed.
 3. The event that names their manifest is appended. From here on the publication is released.
 4. The checkpoint over it, and the proofs, are added; the folder gets its name; the file of rule 1 goes.
-5. Before rule 3 a failure takes everything away again. After a crash the next release finds the file of
+5. One release at a time. Before rule 3 a failure takes everything away again. After a crash the next release finds the file of
    rule 1: when the event is in the log the folder is finished, else everything is taken away.
 6. A folder that was lost in between is made again, and must come out with the same manifest.
 """
 
 from __future__ import annotations
 
+import fcntl
 import json
 import shutil
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from anvil.ledger.checkpoint import Checkpoint
 from anvil.ledger.drafts import Draft
 from anvil.ledger.envelope import Envelope
-from anvil.ledger.errors import LedgerError, Malformed, PublicationRefused
+from anvil.ledger.errors import LedgerBusy, LedgerError, Malformed, PublicationRefused
 from anvil.ledger.events import PublicationReleased, decode
 from anvil.ledger.files import flush_directory, make_private_directory, write_whole
 from anvil.ledger.header import Header, Subject
@@ -125,6 +126,25 @@ def resume(ledger: Ledger, rebuild: Rebuild) -> list[Released]:
             pending.forget()
             finished.append(Released(pending.target, recorded))
     return finished
+
+
+@contextmanager
+def alone(ledger: Ledger) -> Iterator[None]:
+    """Let no other process release meanwhile: what it has under way would look like what a crash left.
+
+    Raises:
+        LedgerBusy: another one does.
+    """
+    make_private_directory(_directory(ledger))
+    with (_directory(ledger) / "lock").open("w") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise LedgerBusy(
+                f"another release of {ledger.origin} is under way",
+                advice="Wait until it is done, and try again.",
+            ) from error
+        yield
 
 
 def require_releasable(ledger: Ledger, target: Path) -> None:

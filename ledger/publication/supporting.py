@@ -28,10 +28,12 @@ def check_support(document: bytes, provenance: bytes, checked: Checked, manifest
         values = _parse(document, layout.DOCUMENT)
         stated = _parse(provenance, layout.PROVENANCE)
         leaves = _leaves(stated)
+        shown = dict(_walk(values, ""))
     except MalformedPublication as error:
         return [Finding("file-damaged", str(error))]
+    except RecursionError:
+        return [Finding("file-damaged", f"{layout.DOCUMENT} is nested too deep")]
     found = list(_check_head(stated, document, manifest))
-    shown = dict(_walk(values, ""))
     own = {leaf["pointer"]: leaf for leaf in leaves if leaf["kind"] != "key"}
     found += [
         Finding("unsupported", f"{pointer} of the document is not in its provenance")
@@ -86,7 +88,8 @@ def _check_leaf(leaf: dict[str, Any], checked: Checked) -> Iterator[Finding]:
     for artifact in leaf["artifacts"]:
         members = dict(artifact) if isinstance(artifact, dict) else {}
         name = members.pop("event", None)
-        held = checked.by_hash[name][0].artifacts if name in checked.indices and name in events else ()
+        is_here = isinstance(name, str) and name in checked.indices and name in events
+        held = checked.by_hash[name][0].artifacts if is_here else ()
         if not any(_as_text(entry.members()) == members for entry in held):
             yield Finding("unsupported", f"{pointer} names an artifact that its event does not have")
 

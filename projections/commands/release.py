@@ -12,7 +12,7 @@ from anvil.ledger.errors import LedgerError, PublicationRefused
 from anvil.ledger.events import PublicationReleased
 from anvil.ledger.header import Subject
 from anvil.ledger.publication.exceptions import exceptions_in_force
-from anvil.ledger.publication.releasing import Files, Released, release, require_releasable, resume
+from anvil.ledger.publication.releasing import Files, Released, alone, release, require_releasable, resume
 from anvil.ledger.recording import Ledger
 from anvil.projections.commands.render import read_template
 from anvil.projections.document import DOCUMENTS
@@ -56,7 +56,7 @@ def release_command(
       anvil release candidate-failure.v1 --campaign laguna --out published/
     """
     layout = None if template is None else read_template(template)
-    with Ledger.open(place().directory) as ledger:
+    with Ledger.open(place().directory) as ledger, alone(ledger):
         finished = resume(ledger, lambda event, subject: _again(ledger, event, subject, layout))
         for one in finished:
             say(f"Finished a release that was interrupted: {one.target}, event {one.recorded.index}")

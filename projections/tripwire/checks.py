@@ -12,11 +12,15 @@ from anvil.projections.tripwire.sealed import sealed_values
 
 
 def require_publishable(
-    place: LedgerPlace, words: Mapping[str, str], surroundings: Iterable[tuple[str, str]]
+    place: LedgerPlace,
+    words: Mapping[str, str],
+    surroundings: Iterable[tuple[str, str]],
+    approving: Mapping[tuple[str, str], str],
 ) -> None:
     """Look at words that are about to stand in the log of `place`, by what they are called.
 
-    The canaries are `surroundings` and everything that is sealed in the ledger, whatever stream it is in.
+    The canaries are `surroundings` and everything that is sealed in the ledger, whatever stream it is in,
+    but for what is approved (see `sealed`).
 
     Raises:
         TripwireHit: one holds what must not be published.
@@ -24,7 +28,7 @@ def require_publishable(
     """
     store = Store.open_readonly(place.database)
     try:
-        canaries = Canaries.of([*surroundings, *sealed_values(store, None)])
+        canaries = Canaries.of([*surroundings, *sealed_values(store, None, approving)])
         known = store.origin()
     finally:
         store.close()

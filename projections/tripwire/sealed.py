@@ -3,16 +3,18 @@
 1. Every text in a sealed field is one, whole. Of pairs of a name and a text it is the text.
 2. What stands in the clear by its type as well (a model, a digest, a version, a setting) is no secret,
    unless the field says who or where: the names of a host, paths, variables, identities.
+3. What a person approved word for word (`excerpt.approved`) is no secret any more, to that extent.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from anvil.ledger import canonical
 from anvil.ledger.envelope import Envelope
+from anvil.ledger.events import ExcerptApproved
 from anvil.ledger.events.base import NamedTexts
 from anvil.ledger.header import Header
 from anvil.ledger.store import Store
@@ -27,13 +29,18 @@ _TYPED = re.compile(
 """Texts of the public types but labels and sentences: words, models, versions, images, digests, revisions."""
 
 
-def sealed_values(store: Store, streams: Collection[str] | None) -> Iterator[tuple[str, str]]:
+def sealed_values(
+    store: Store, streams: Collection[str] | None, approving: Mapping[tuple[str, str], str] | None = None
+) -> Iterator[tuple[str, str]]:
     """Yield (kind, text) of each sealed value at hand; with `streams`, of those streams only.
+
+    `approving` are words that are about to be approved, by event and field (rule 3).
 
     Raises:
         Malformed: an entry is none.
     """
-    found: list[tuple[str, str, bool]] = []
+    found: list[tuple[str, str, bool, tuple[str, str]]] = []
+    approved = {key: [words] for key, words in (approving or {}).items()}
     clear: set[str] = set()
     for row in store.rows(0, store.size()):
         if streams is not None and row.stream not in streams:
@@ -45,9 +52,14 @@ def sealed_values(store: Store, streams: Collection[str] | None) -> Iterator[tup
             if opening is not None:
                 where = f"sealed {name} of {header.event.partition('/')[0]}"
                 values = _values(canonical.decode(opening.value))
-                found += [(where, text, name in _WHO_AND_WHERE) for text in values]
-    for where, text, says_who in found:
-        if says_who or text not in clear:
+                key = (row.leaf_hash.hex(), name)
+                found += [(where, text, name in _WHO_AND_WHERE, key) for text in values]
+        if header.event == ExcerptApproved.event_type:
+            key = (header.facts["target"], header.facts["source"])
+            approved.setdefault(key, []).append(header.facts["excerpt"])
+    for where, text, says_who, key in found:
+        is_approved = any(text in words for words in approved.get(key, ()))
+        if not is_approved and (says_who or text not in clear):
             yield where, text
 
 

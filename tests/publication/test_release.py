@@ -413,3 +413,52 @@ def test_a_redaction_report_that_is_none_is_refused(anvil: Anvil, content: bytes
     folder.mkdir()
     (folder / layout.REDACTIONS).write_bytes(content)
     assert anvil("redactions", "some").code == 1
+
+
+# --- excerpts -----------------------------------------------------------------------------------------------------
+
+
+def test_a_sealed_sentence_is_published_by_approving_it(anvil: Anvil, made: Laguna) -> None:
+    text = "The answer was in another language. The customer is Umbrella."
+    sealed = made.add(
+        Draft(ObservationNoted(status="declared", public_text=None, claims=None, text=text), about(2))
+    )[0]
+    reason = ("--reason", "It shows the defect.")
+    assert anvil("approve", sealed.index, "text", "The answer was in another language.", *reason).code == 0
+    assert anvil("release", DOCUMENT, *OUT).code == 0
+    assert b"Umbrella" not in b"".join(p.read_bytes() for p in Path("published").rglob("*") if p.is_file())
+    for words in ("Words that nobody said.", "the answer was in another language."):
+        ran = anvil("approve", sealed.index, "text", words, *reason)
+        assert ran.code == 1
+        assert "do not stand in" in ran.err
+
+
+def test_a_whole_sealed_value_is_no_canary_once_it_is_approved(anvil: Anvil, made: Laguna) -> None:
+    text = "The answer was in another language."
+    sealed = made.add(
+        Draft(ObservationNoted(status="declared", public_text=None, claims=None, text=text), about(2))
+    )[0]
+    assert anvil("observe", text, "--status", "declared", "--public").code == 1
+    assert anvil("approve", sealed.index, "text", text, "--reason", "It shows the defect.").code == 0
+    assert anvil("observe", text, "--status", "declared", "--public").code == 0
+    assert anvil("release", DOCUMENT, *OUT).code == 0
+
+
+@pytest.mark.parametrize("index", ["0", "999"])
+def test_only_what_is_there_is_approved(anvil: Anvil, index: str) -> None:
+    assert anvil("approve", index, "text", "words", "--reason", "It shows the defect.").code == 1
+
+
+def test_an_excerpt_of_a_log_is_looked_at(anvil: Anvil, made: Laguna) -> None:
+    index = made.observed[1].index
+    reason = ("--reason", "It shows how far it came.")
+    assert anvil("approve", index, "log", "capturing CUDA graphs", *reason).code == 0
+    with_secret = made.add(
+        Draft(
+            ObservationNoted(status="declared", public_text=None, claims=None, text=f"x {PLANTED['hf']}"),
+            about(2),
+        )
+    )[0]
+    ran = anvil("approve", with_secret.index, "text", PLANTED["hf"], *reason)
+    assert ran.code == 1
+    assert "EXCERPT" in ran.err

@@ -255,3 +255,13 @@ def test_a_damaged_note_of_what_is_under_way_is_told(
     assert ran.code == 1
     assert "cannot be read" in ran.err
     assert layout.MANIFEST == "manifest.json"
+
+
+def test_one_release_at_a_time(work: Path, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+    """What another process has under way is not taken for what a crash left."""
+    with Ledger.open(work / "anvil-ledger") as ledger, releasing.alone(ledger):
+        ran = run_here(capfdbinary, *RELEASE)
+    assert ran.code == 1
+    assert "another release" in ran.err
+    assert released(work) == 0
+    assert run_here(capfdbinary, *RELEASE).code == 0

@@ -310,6 +310,23 @@ def test_rubbish_is_a_finding_and_never_an_error(folder: Folder, name: str, cont
     folder.refused(again=True)
 
 
+@pytest.mark.parametrize("event", [[], {}, 1, None, "0" * 64])
+def test_an_artifact_of_nothing_is_named(folder: Folder, event: Any) -> None:
+    def change(members: Any) -> None:
+        for leaf in members["leaves"]:
+            if leaf["artifacts"]:
+                leaf["artifacts"][0]["event"] = event
+
+    folder.edit(layout.PROVENANCE, change)
+    folder.refused("unsupported", says="names an artifact")
+
+
+@pytest.mark.parametrize("depth", [200, 900, 5000])
+def test_a_document_nested_too_deep_is_a_finding(folder: Folder, depth: int) -> None:
+    folder.write(layout.DOCUMENT, b'{"a":' + b"[" * depth + b"]" * depth + b"}", listed=True)
+    folder.refused("tampered", again=True)
+
+
 def test_the_manifest_has_one_spelling(folder: Folder) -> None:
     raw = folder.read(layout.MANIFEST)
     assert Manifest.parse(raw).to_bytes() == raw
