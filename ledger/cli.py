@@ -51,11 +51,34 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "anvil.projections.commands.render:render",
         "Print a document as a draft; nothing is recorded.",
     ),
+    "release": (
+        "anvil.projections.commands.release:release_command",
+        "Publish a document as a folder that verifies by itself, and record that it was.",
+    ),
+    "withdraw": (
+        "anvil.ledger.commands.withdraw:withdraw",
+        "Take a publication back, and say so in its folder.",
+    ),
+    "approve": (
+        "anvil.ledger.commands.approve:approve",
+        "Publish a sentence of something private, word for word.",
+    ),
+    "except": (
+        "anvil.ledger.commands.excepting:except_command",
+        "Let one exact text pass one detector of the tripwire, for a time.",
+    ),
+    "redactions": (
+        "anvil.ledger.commands.redactions:redactions",
+        "Show what was withheld behind a publication: of which kind, by which rule, how many.",
+    ),
     "why": (
         "anvil.projections.commands.why:why",
         "Show what a figure of a document rests on, down to raw rows.",
     ),
-    "verify": ("anvil.ledger.commands.verify:verify", "Check a ledger, or files exported from one."),
+    "verify": (
+        "anvil.ledger.commands.verify:verify",
+        "Check a ledger, files exported from one, or a publication.",
+    ),
     "checkpoint": ("anvil.ledger.commands.checkpoint:checkpoint", "Sign and print the state of the log."),
     "prove": ("anvil.ledger.commands.prove:prove", "Write one entry and the proof that it is in the log."),
     "export": ("anvil.ledger.commands.export:export", "Write the log as tiles that other tools can check."),

@@ -75,6 +75,10 @@ class MalformedTile(Malformed):
     """A tile or an entry bundle has the wrong size or content."""
 
 
+class MalformedPublication(Malformed):
+    """A file of a publication folder is missing or is not what its place says."""
+
+
 class UnknownEventType(LedgerError):
     """An event's type or version is not in this build's catalogue."""
 

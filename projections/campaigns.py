@@ -22,6 +22,7 @@ from anvil.ledger.events import (
     EngineReported,
     EventRetracted,
     EvidenceAttached,
+    ExcerptApproved,
     GapNoted,
     HealthObserved,
     HostObserved,
@@ -37,6 +38,8 @@ from anvil.ledger.events import (
     LogExcerpted,
     LogRetained,
     ObservationNoted,
+    PublicationReleased,
+    PublicationWithdrawn,
     RecipeDeclared,
     RestorationChecked,
     SealedRedacted,
@@ -45,6 +48,7 @@ from anvil.ledger.events import (
     StreamClosed,
     StreamOpened,
     SuiteCompleted,
+    TripwireExcepted,
     WaiverGranted,
     WeightsInspected,
 )
@@ -212,6 +216,10 @@ def step(state: Campaigns, seen: Seen) -> Campaigns:  # noqa: C901  # one line a
             | SuiteCompleted()
             | LoadMeasured()
             | RestorationChecked()
+            | PublicationReleased()
+            | PublicationWithdrawn()
+            | ExcerptApproved()
+            | TripwireExcepted()
         ):
             return state  # says nothing about how far a campaign has come
         case _:

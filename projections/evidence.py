@@ -33,6 +33,7 @@ from anvil.ledger.events import (
     EngineReported,
     EventRetracted,
     EvidenceAttached,
+    ExcerptApproved,
     GapNoted,
     HealthObserved,
     HostObserved,
@@ -48,6 +49,8 @@ from anvil.ledger.events import (
     LogExcerpted,
     LogRetained,
     ObservationNoted,
+    PublicationReleased,
+    PublicationWithdrawn,
     RecipeDeclared,
     RestorationChecked,
     SealedRedacted,
@@ -56,6 +59,7 @@ from anvil.ledger.events import (
     StreamClosed,
     StreamOpened,
     SuiteCompleted,
+    TripwireExcepted,
     WaiverGranted,
     WeightsInspected,
 )
@@ -176,6 +180,10 @@ def status_of(event: AnyEvent, *, has_artifact: bool) -> EvidenceStatus:  # noqa
             | ArtifactRedacted()
             | ArtifactMissing()
             | ArtifactDisclosed()
+            | PublicationReleased()
+            | PublicationWithdrawn()
+            | ExcerptApproved()
+            | TripwireExcepted()
         ):
             return "declared"
         case _:

@@ -31,6 +31,7 @@ from anvil.ledger.events import (
     EngineReported,
     EventRetracted,
     EvidenceAttached,
+    ExcerptApproved,
     GapNoted,
     HealthObserved,
     HostObserved,
@@ -46,6 +47,8 @@ from anvil.ledger.events import (
     LogExcerpted,
     LogRetained,
     ObservationNoted,
+    PublicationReleased,
+    PublicationWithdrawn,
     RecipeDeclared,
     RestorationChecked,
     SealedRedacted,
@@ -54,6 +57,7 @@ from anvil.ledger.events import (
     StreamClosed,
     StreamOpened,
     SuiteCompleted,
+    TripwireExcepted,
     WaiverGranted,
     WeightsInspected,
 )
@@ -286,7 +290,16 @@ class _Growing:
                 | StatementImported()
             ):
                 self._campaign(seen).general.append(self._kept(seen))
-            case KeyAdded() | KeyRotated() | SealedRedacted() | ArtifactDisclosed():
+            case (
+                KeyAdded()
+                | KeyRotated()
+                | SealedRedacted()
+                | ArtifactDisclosed()
+                | PublicationReleased()
+                | PublicationWithdrawn()
+                | ExcerptApproved()
+                | TripwireExcepted()
+            ):
                 pass  # changes nothing that a figure rests on
             case _:
                 assert_never(event)

@@ -30,6 +30,9 @@ Code = Literal[
     "schema-altered",
     "store-damaged",
     "file-damaged",
+    "figure-differs",
+    "unsupported",
+    "not-recomputed",
     "other-ledger",
     "unknown-key",
     "signed-after-revocation",
@@ -44,6 +47,7 @@ Code = Literal[
     "clock-stepped-back",
     "unknown-type",
     "dangling-reference",
+    "withdrawn",
     "not-checked",
 ]
 
@@ -59,6 +63,7 @@ _SPECIAL: Mapping[str, Severity] = {
     "clock-stepped-back": "note",
     "unknown-type": "note",
     "dangling-reference": "note",
+    "withdrawn": "note",
     "not-checked": "note",
 }
 
@@ -78,6 +83,9 @@ MEANINGS: Mapping[Code, str] = {
     "schema-altered": "tables, indexes or triggers are not as they were made",
     "store-damaged": "SQLite finds the database file damaged",
     "file-damaged": "an exported file is missing or is not what its place says",
+    "figure-differs": "a figure of a publication is not the one that its provenance states",
+    "unsupported": "what a figure of a publication rests on is not there, or supports nothing",
+    "not-recomputed": "made again from its events, a file of a publication comes out otherwise",
     "other-ledger": "this is not the ledger that was asked for",
     "unknown-key": "a signature by a key that the ledger did not introduce before",
     "signed-after-revocation": "a signature by a key that was revoked before",
@@ -92,6 +100,7 @@ MEANINGS: Mapping[Code, str] = {
     "clock-stepped-back": "a signer's clock went backwards inside a stream",
     "unknown-type": "events of types that this build does not know; who may sign them was not checked",
     "dangling-reference": "a correction names an event or field that is not here",
+    "withdrawn": "the publication was taken back, and an event says so",
     "not-checked": "something was not at hand, or not asked for, and so not checked",
 }
 

@@ -15,6 +15,7 @@ from anvil.ledger.commands.arguments import (
     subject_option,
 )
 from anvil.ledger.commands.output import answer, answer_json, json_option, place
+from anvil.ledger.commands.surroundings import require_publishable
 from anvil.ledger.drafts import Draft
 from anvil.ledger.errors import LedgerError
 from anvil.ledger.events import DecisionRecorded, build
@@ -60,6 +61,7 @@ def decide(
       anvil decide current --rests-on 31 --supersedes 20 \\
         --reason "All 20 do, since the template was mended."
     """
+    require_publishable(place(), {"--reason": reason})
     with Ledger.open(place().directory) as ledger:
         citations = Citations(ledger)
         support = citations.support(rests_on)

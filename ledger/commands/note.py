@@ -10,6 +10,7 @@ import click
 from anvil.ledger.citations import Citations, common_subject
 from anvil.ledger.commands.arguments import EventParam, parse_subject, reason_option, subject_option, words
 from anvil.ledger.commands.output import answer, answer_json, json_option, place
+from anvil.ledger.commands.surroundings import require_publishable
 from anvil.ledger.drafts import Draft
 from anvil.ledger.events import CaveatNoted, GapNoted, build
 from anvil.ledger.losses import lost
@@ -50,6 +51,7 @@ def caveat(
         --about 17
     """
     said = words(text, file)
+    require_publishable(place(), {"TEXT": said})
     with Ledger.open(place().directory) as ledger:
         cited = Citations(ledger).support(about)
         event = build(CaveatNoted, {"text": said, "about": tuple(each.entry_hash for each in cited)})
@@ -73,7 +75,9 @@ def gap(text: str | None, file: Path | None, subject: tuple[str, ...], as_json: 
       anvil note gap "No prompt was longer than 100,000 tokens." \\
         --subject campaign=qwen38
     """
-    event = build(GapNoted, {"text": words(text, file)})
+    said = words(text, file)
+    require_publishable(place(), {"TEXT": said})
+    event = build(GapNoted, {"text": said})
     about = parse_subject(subject)
     with Ledger.open(place().directory) as ledger:
         recorded = record(ledger, ledger.signer("operator"), [Draft(event, about)], purpose="note")
@@ -96,6 +100,7 @@ def missing(index: str, artifacts: tuple[str, ...], reason: str, as_json: bool) 
     Example:
       anvil note missing 17 --reason "The disk with the blobs died."
     """
+    require_publishable(place(), {"--reason": reason})
     with Ledger.open(place().directory) as ledger:
         citations = Citations(ledger)
         drafts = lost(ledger, citations, citations.find(index), artifacts, reason)

@@ -13,6 +13,7 @@ from anvil.ledger.blobs import BlobStore
 from anvil.ledger.citations import Citations, Cited
 from anvil.ledger.commands.arguments import EventParam, parse_subject, subject_option, words
 from anvil.ledger.commands.output import answer, answer_json, json_option, place
+from anvil.ledger.commands.surroundings import require_publishable
 from anvil.ledger.drafts import Attachment, Draft
 from anvil.ledger.errors import LedgerError
 from anvil.ledger.events import (
@@ -118,6 +119,7 @@ def _observe(
         )
     event = build(ObservationNoted, {"status": status, "claims": None, **_said(said, public)})
     about = parse_subject(subject)
+    require_publishable(place(), {"TEXT": said} if public and said else {})
     with Ledger.open(place().directory) as ledger:
         return _record(ledger, Draft(event, about), files)
 
@@ -133,6 +135,7 @@ def _support(
             f"status {status} does not say that bytes were kept, and --to attaches some",
             advice=f"Use {', '.join(_NEEDS_BYTES)}, or none: then it is {_FOUND_LATER}.",
         )
+    require_publishable(place(), {"TEXT": said} if public and said else {})
     with Ledger.open(place().directory) as ledger:
         cited = Citations(ledger).standing(name)
         _require_observation(cited)

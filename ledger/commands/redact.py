@@ -6,6 +6,7 @@ import click
 
 from anvil.ledger.commands.arguments import IndexRange
 from anvil.ledger.commands.output import answer, answer_json, json_option, place, say
+from anvil.ledger.commands.surroundings import require_publishable
 from anvil.ledger.recording import Ledger
 from anvil.ledger.redaction import redact as redact_event
 
@@ -29,6 +30,7 @@ def redact(
     Example:
       anvil redact 17 --reason "The prompt named a customer."
     """
+    require_publishable(place(), {"--reason": reason})
     with Ledger.open(place().directory) as ledger:
         done = redact_event(ledger, indices, reason, fields=fields, artifacts=artifacts)
     if as_json:

@@ -7,6 +7,7 @@ import click
 from anvil.ledger.citations import Citations
 from anvil.ledger.commands.arguments import EventParam, reason_option
 from anvil.ledger.commands.output import answer, answer_json, json_option, place
+from anvil.ledger.commands.surroundings import require_publishable
 from anvil.ledger.drafts import Draft
 from anvil.ledger.events import EventRetracted, build
 from anvil.ledger.recording import Ledger
@@ -27,6 +28,7 @@ def retract(index: str, reason: str, as_json: bool) -> None:
     Example:
       anvil retract 17 --reason "It was measured on another engine."
     """
+    require_publishable(place(), {"--reason": reason})
     with Ledger.open(place().directory) as ledger:
         cited = Citations(ledger).standing(index)
         event = build(EventRetracted, {"target": cited.entry_hash, "reason": reason})

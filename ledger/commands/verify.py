@@ -56,6 +56,12 @@ _directory = click.Path(path_type=Path, exists=True, file_okay=False)
 )
 @click.option("--proof", type=_file, help="Check what `anvil prove` wrote; needs --entry and --key.")
 @click.option("--entry", type=_file, help="With --proof: the entry that is to be in the log.")
+@click.option(
+    "--publication", type=_directory, help="Check a published folder; needs --key, and nothing else at hand."
+)
+@click.option(
+    "--recompute", is_flag=True, help="With --publication: make the document again from its events."
+)
 @click.option("--workers", type=click.IntRange(1), help="Processes (default: one for each core).")
 @json_option
 def verify(
@@ -68,10 +74,12 @@ def verify(
     structure: bool,
     proof: Path | None,
     entry: Path | None,
+    publication: Path | None,
+    recompute: bool,
     workers: int | None,
     as_json: bool,
 ) -> None:
-    """Check a ledger, or files exported from one.
+    """Check a ledger, files exported from one, or a publication.
 
     FILE is what `anvil backup` wrote. A backup older than the ledger it was made of is no rollback, and this
     machine's anchor then says nothing about it: give --checkpoint, one that was kept when it was made. Nothing is changed by it. Exit codes: 0 verified; 1 something is wrong; 2 used wrongly; 3 could not be
@@ -85,6 +93,7 @@ def verify(
       anvil verify --tiles for-the-auditor/ --key log.vkey \\
         --checkpoint kept.checkpoint
       anvil verify --proof 9.tlog-proof --entry 9.entry --key log.vkey
+      anvil verify --publication published/ --key log.vkey --recompute
     """
     if proof is not None or entry is not None:
         if (
@@ -95,6 +104,9 @@ def verify(
         ):
             raise click.UsageError("--proof, --entry and --key go together, and with no other check.")
         click.get_current_context().exit(verify_proof(proof, entry, key, as_json=as_json))
+    if publication is not None or recompute:
+        others = any((tiles, blobs, since, pinned, structure))
+        click.get_current_context().exit(_publication(publication, key, recompute, as_json, others=others))
     if tiles is not None and key is None:
         raise click.UsageError("--tiles needs --key: files cannot vouch for themselves.")
     if file is not None and tiles is not None:
@@ -118,6 +130,18 @@ def verify(
     else:
         _print(report)
     click.get_current_context().exit(report.exit_code)
+
+
+def _publication(
+    folder: Path | None, key: VerifierKey | None, recompute: bool, as_json: bool, *, others: bool
+) -> int:
+    if folder is None:
+        raise click.UsageError("--recompute goes with --publication.")
+    if key is None or others:
+        raise click.UsageError("--publication goes with --key, and with no other check.")
+    from anvil.ledger.commands.publications import verify_folder
+
+    return verify_folder(folder, key, recompute=recompute, as_json=as_json)
 
 
 def _keep(path: Path, state: VerifierState) -> None:

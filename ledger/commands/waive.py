@@ -17,6 +17,7 @@ from anvil.ledger.commands.arguments import (
     subject_option,
 )
 from anvil.ledger.commands.output import answer, answer_json, json_option, place
+from anvil.ledger.commands.surroundings import require_publishable
 from anvil.ledger.drafts import Draft
 from anvil.ledger.errors import LedgerError
 from anvil.ledger.events import (
@@ -62,6 +63,7 @@ def waive(
       anvil waive 17 --by release-lead --until 2026-12-31 \\
         --reason "No client of ours streams tool calls."
     """
+    require_publishable(place(), {"--reason": reason})
     with Ledger.open(place().directory) as ledger:
         support = Citations(ledger).support(results)
         about = parse_subject(subject) if subject else common_subject(support)

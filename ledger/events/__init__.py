@@ -43,6 +43,12 @@ from anvil.ledger.events.launches import (
 )
 from anvil.ledger.events.load import LoadMeasured
 from anvil.ledger.events.observations import EvidenceAttached, ObservationNoted
+from anvil.ledger.events.publications import (
+    ExcerptApproved,
+    PublicationReleased,
+    PublicationWithdrawn,
+    TripwireExcepted,
+)
 from anvil.ledger.events.recipes import RecipeDeclared
 from anvil.ledger.events.streams import StreamAbandoned, StreamClosed, StreamOpened
 from anvil.ledger.events.surroundings import HostObserved, RestorationChecked, WeightsInspected
@@ -85,6 +91,10 @@ AnyEvent = (
     | DecisionRecorded
     | ImportRecorded
     | StatementImported
+    | PublicationReleased
+    | PublicationWithdrawn
+    | ExcerptApproved
+    | TripwireExcepted
 )
 
 CATALOGUE: Mapping[str, type[Event]] = {cls.event_type: cls for cls in get_args(AnyEvent)}
@@ -105,6 +115,7 @@ __all__ = [
     "Event",
     "EventRetracted",
     "EvidenceAttached",
+    "ExcerptApproved",
     "Facts",
     "GapNoted",
     "HealthObserved",
@@ -123,6 +134,8 @@ __all__ = [
     "LogRetained",
     "ObservationNoted",
     "Predecessor",
+    "PublicationReleased",
+    "PublicationWithdrawn",
     "RecipeDeclared",
     "RestorationChecked",
     "Sealed",
@@ -133,6 +146,7 @@ __all__ = [
     "StreamOpened",
     "SuiteCompleted",
     "TreeState",
+    "TripwireExcepted",
     "WaiverGranted",
     "WeightsInspected",
     "build",

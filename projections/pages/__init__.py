@@ -22,8 +22,10 @@ from anvil.projections.record import Record
 from anvil.projections.rendering import Draft
 
 
-def page(draft: Draft, state: State, record: Record, form: str) -> str:
+def page(draft: Draft, state: State, record: Record, form: str, fingerprint: str | None = None) -> str:
     """Return the page of a draft, `form` being `md` or `html`.
+
+    With `fingerprint`, that of the ledger's verifier key, it is the page of a publication.
 
     Raises:
         ValueError: there is no such form.
@@ -39,7 +41,7 @@ def page(draft: Draft, state: State, record: Record, form: str) -> str:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    shown = view(draft, state, record)
+    shown = {**view(draft, state, record), "fingerprint": fingerprint}
     if _has_layout(draft.document.name, form):
         return environment.get_template(f"{draft.document.name}.{form}.j2").render(shown)
     blocks = outline(shown["document"])

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from support.command import Anvil
+from support.published_folders import Folder, made_once
 
 VERIFY = """
 import json, sys
@@ -44,3 +45,31 @@ def test_verify_of_a_short_log_does_without_what_is_slow_to_load(loaded: set[str
     """Only a long log, a private key, a terminal or a writer needs these; each takes tens of milliseconds."""
     pem = "cryptography.hazmat.primitives.serialization"
     assert not loaded & {"multiprocessing", pem, "rich", "anvil.ledger.recording"}
+
+
+PUBLICATION = """
+import json, sys
+from anvil.ledger.cli import main
+try:
+    main(["verify", "--publication", sys.argv[1], "--key", sys.argv[2], *sys.argv[3:]])
+except SystemExit as stop:
+    print(json.dumps([stop.code, sorted(sys.modules)]), file=sys.stderr)
+"""
+
+
+def modules_of(folder: Folder, *options: str) -> set[str]:
+    argv = [sys.executable, "-c", PUBLICATION, str(folder.path), str(folder.key), *options]
+    ran = subprocess.run(argv, check=True, capture_output=True, text=True)
+    code, modules = json.loads(ran.stderr.splitlines()[-1])
+    assert code == 0, ran.stdout
+    return set(modules)
+
+
+def test_verifying_a_publication_loads_templates_only_to_make_it_again(tmp_path: Path) -> None:
+    folder = made_once(tmp_path)
+    never = {"docker", "httpx", "asyncio", "subprocess", "ssl", "requests", "detect_secrets"}
+    loaded = modules_of(folder)
+    assert not loaded & {*never, "jinja2", "anvil.projections", "anvil.ledger.recording"}
+    again = modules_of(folder, "--recompute")
+    assert "jinja2" in again
+    assert not again & {"docker", "httpx", "requests", "detect_secrets"}

@@ -47,14 +47,16 @@ class Trace:
     arrived: list[str]
 
 
-def run(directory: Path, arguments: Sequence[object], at: int = 0) -> Trace:
+def run(directory: Path, arguments: Sequence[object], at: int = 0, watched: Sequence[str] = STEPS) -> Trace:
     """Run `anvil` in `directory` and kill it at step `at`, from 1; 0 lets it end."""
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload([__name__, "anvil.collectors.commands.run"])
+    context.set_forkserver_preload(
+        [__name__, "anvil.collectors.commands.run", "anvil.projections.commands.release"]
+    )
     trace = directory / "trace"
     trace.unlink(missing_ok=True)
     told = [str(argument) for argument in arguments]
-    child = context.Process(target=_anvil, args=(directory, dict(os.environ), told, at, trace))
+    child = context.Process(target=_anvil, args=(directory, dict(os.environ), told, at, trace, watched))
     child.start()
     child.join(60)
     lines = trace.read_text().splitlines() if trace.exists() else []
@@ -65,7 +67,14 @@ def run(directory: Path, arguments: Sequence[object], at: int = 0) -> Trace:
     return Trace(code, steps, arrived)
 
 
-def _anvil(directory: Path, environ: Mapping[str, str], arguments: list[str], at: int, trace: Path) -> None:
+def _anvil(
+    directory: Path,
+    environ: Mapping[str, str],
+    arguments: list[str],
+    at: int,
+    trace: Path,
+    watched: Sequence[str],
+) -> None:
     from anvil.collectors import health
     from anvil.ledger.cli import main
 
@@ -77,7 +86,7 @@ def _anvil(directory: Path, environ: Mapping[str, str], arguments: list[str], at
     os.dup2(output, 2)
     health._PAUSE_S = 0.02  # type: ignore[attr-defined]
     watcher = _Watcher(at, os.open(trace, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600))
-    for step in STEPS:
+    for step in watched:
         watcher.watch(step)
     main(arguments)
 
@@ -90,8 +99,10 @@ class _Watcher:
 
     def watch(self, step: str) -> None:
         module, _, path = step.partition(":")
-        owner_name, _, name = path.partition(".")
-        owner = getattr(__import__(module, fromlist=[owner_name]), owner_name)
+        owner_name, _, name = path.rpartition(".")
+        owner = __import__(module, fromlist=[owner_name])
+        if owner_name:
+            owner = getattr(owner, owner_name)
         found = inspect.getattr_static(owner, name)
         if isinstance(found, classmethod):
             setattr(owner, name, classmethod(self._around(path, found.__func__)))

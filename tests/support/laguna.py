@@ -185,9 +185,9 @@ def decided(*rests_on: str) -> Event:
     )
 
 
-def laguna(directory: Path) -> Laguna:
-    """Make the ledger."""
-    place = create_ledger(directory, ORIGIN, clock=noon).place
+def laguna(directory: Path, origin: str = ORIGIN) -> Laguna:
+    """Make the ledger. One of another origin than those of tests can be released from."""
+    place = create_ledger(directory, origin, clock=noon).place
     with Ledger.open(directory, clock=noon) as ledger:
         collector, operator = ledger.signer("collector"), ledger.signer("operator")
         record(ledger, collector, [Draft(recipe(), Subject(CAMPAIGN))], purpose="run")

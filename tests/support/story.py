@@ -39,6 +39,7 @@ from anvil.ledger.public import Role
 from anvil.ledger.signing import PrivateKey
 from support.signed import sign
 from support.story_imports import tell_imports
+from support.story_publications import tell_publications
 from support.story_runs import tell_runs
 
 ORIGIN = "ledger.test.invalid/story-00000000"
@@ -146,6 +147,11 @@ class Story:
         return TreeState(origin=ORIGIN, size=tree.size, root=tree.root().hex())
 
 
+def _at(number: int) -> str:
+    minute, second = divmod(16 + number, 60)
+    return f"2026-11-30T07:{26 + minute}:{second:02d}.123456Z"
+
+
 def story() -> list[Told]:
     """Return the whole history, in order of index."""
     teller = Story()
@@ -154,6 +160,7 @@ def story() -> list[Told]:
     tell_runs(teller, COLLECTOR, NEW_OPERATOR)
     _tell_what_came_later(teller)
     tell_imports(teller, NEW_OPERATOR)
+    tell_publications(teller, NEW_OPERATOR)
     return teller.told
 
 

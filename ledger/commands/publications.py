@@ -1,0 +1,93 @@
+"""`anvil verify --publication`: what a folder shows, and what no folder can."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+
+from anvil.ledger.commands.output import answer, answer_json, spell, table, visible
+from anvil.ledger.elsewhere import elsewhere
+from anvil.ledger.errors import CannotVerify, LedgerError
+from anvil.ledger.note import VerifierKey
+from anvil.ledger.publication.verifying import NOT_PROVED, PublicationReport, verify_publication
+
+
+def verify_folder(folder: Path, key: VerifierKey, *, recompute: bool, as_json: bool) -> int:
+    """Check a publication, print the answer, and return the exit code: 0 or 1.
+
+    Raises:
+        CannotVerify: it is no publication.
+    """
+    try:
+        report = verify_publication(folder, key, elsewhere("recompute") if recompute else None)
+    except LedgerError as error:
+        raise CannotVerify(f"nothing was verified: {folder}: {error}", advice=error.advice) from error
+    if as_json:
+        answer_json("anvil.verify.publication/1", _members(report))
+    else:
+        _print(report)
+    return report.exit_code
+
+
+def _print(report: PublicationReport) -> None:
+    rows = [("Public key", report.key.fingerprint)]
+    if report.manifest is not None:
+        about = report.manifest.about
+        rows += [("Document", f"{about.document}, {visible(about.campaign)}, {visible(about.candidate)}")]
+        rows += [("Ledger", f"{visible(about.fold.origin)}, {about.fold.size} entries")]
+        rows += [("Root", about.fold.root)]
+        rows += [("Events", f"{report.events} of {report.streams} streams")]
+    if report.released is not None:
+        rows += [("Released as", str(report.released_as))]
+        rows += [
+            ("Attempts", f"{report.released.attempts_shown} shown of {report.released.attempts_existing}")
+        ]
+        rows += [("Exceptions", str(len(report.released.exceptions)))]
+    answer(table(rows))
+    for finding in sorted(report.every_finding, key=lambda f: f.severity == "note"):
+        answer("\n" + spell(finding))
+    answer("")
+    answer(table([("Authentic", _yes(report.is_authentic)), ("Supported", _yes(report.is_supported))]))
+    answer(table([("Recomputed", _yes(report.recomputed))]))
+    answer("\nNot shown by any folder:")
+    for sentence in NOT_PROVED:
+        answer(f"- {sentence}")
+    answer("\n" + _verdict(report))
+
+
+def _yes(level: bool | None) -> str:
+    return "not asked for" if level is None else "yes" if level else "NO"
+
+
+def _verdict(report: PublicationReport) -> str:
+    if report.exit_code:
+        return "Not verified."
+    if report.withdrawn is not None:
+        return "Verified, and withdrawn: it is not to be relied on."
+    return "Verified."
+
+
+def _members(report: PublicationReport) -> dict[str, object]:
+    about = None if report.manifest is None else report.manifest.about
+    return {
+        "verifier_key": str(report.key),
+        "fingerprint": report.key.fingerprint,
+        "document": None if about is None else about.document,
+        "campaign": None if about is None else about.campaign,
+        "candidate": None if about is None else about.candidate,
+        "fold": None if about is None else about.fold.model_dump(mode="json"),
+        "events": report.events,
+        "streams": report.streams,
+        "released_as": report.released_as,
+        "attempts_shown": None if report.released is None else report.released.attempts_shown,
+        "attempts_existing": None if report.released is None else report.released.attempts_existing,
+        "exceptions": [] if report.released is None else list(report.released.exceptions),
+        "withdrawn": None if report.withdrawn is None else report.withdrawn.reason,
+        "authentic": report.is_authentic,
+        "supported": report.is_supported,
+        "recomputed": report.recomputed,
+        "not_proved": list(NOT_PROVED),
+        "exit_code": report.exit_code,
+        "verified": report.exit_code == 0,
+        "findings": [{"severity": f.severity, **asdict(f)} for f in report.every_finding],
+    }

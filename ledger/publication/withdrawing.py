@@ -1,0 +1,95 @@
+"""Withdrawing: an event that takes a publication back, and the notice in its folder.
+
+The pages move into `withdrawn/`, where they verify as before, and a notice takes their place: whoever
+opens one reads first that it was withdrawn, and why.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from anvil.ledger.checkpoint import Checkpoint
+from anvil.ledger.drafts import Draft
+from anvil.ledger.envelope import Envelope
+from anvil.ledger.errors import LedgerError, PublicationRefused
+from anvil.ledger.events import PublicationReleased, PublicationWithdrawn, build, decode
+from anvil.ledger.files import flush_directory, write_whole
+from anvil.ledger.header import Header, Subject
+from anvil.ledger.merkle import leaf_hash
+from anvil.ledger.note import SignedNote
+from anvil.ledger.publication import layout
+from anvil.ledger.publication.manifest import Manifest
+from anvil.ledger.publication.notice import notice
+from anvil.ledger.publication.proving import proof_files
+from anvil.ledger.recording import Ledger, Recorded
+from anvil.ledger.signing import Signer
+from anvil.ledger.streams import record
+
+
+def withdraw(ledger: Ledger, signer: Signer, index: int, reason: str, folder: Path | None) -> Recorded:
+    """Take the publication back that the event at `index` released; with `folder`, say so in it.
+
+    Run again, it records nothing new and finishes the folder.
+
+    Raises:
+        PublicationRefused: the event releases nothing, or the folder is that of another one.
+        LedgerError: the folder could not be written.
+    """
+    name, event, subject = _released(ledger, index)
+    if folder is not None and layout.digest(layout.read(folder, layout.MANIFEST)) != event.manifest:
+        raise PublicationRefused(
+            f"{folder} is not the publication that event {index} released",
+            advice="Its release/entries names the event; `anvil log` shows the index.",
+        )
+    recorded, said = _withdrawn(ledger, name) or (None, reason)
+    if recorded is None:
+        taken_back = build(PublicationWithdrawn, {"publication": name, "reason": reason})
+        recorded = record(ledger, signer, [Draft(taken_back, subject)], purpose="publication")[0]
+    if folder is not None:
+        _tell(ledger, recorded, folder, said, name)
+    return recorded
+
+
+def _released(ledger: Ledger, index: int) -> tuple[str, PublicationReleased, Subject]:
+    entry = ledger.store.entry(index)
+    if entry is not None:
+        header = Header.parse(Envelope.parse(entry).header)
+        if header.event == PublicationReleased.event_type:
+            event = decode(header.event, header.facts, header.sealed)
+            if isinstance(event, PublicationReleased):
+                return leaf_hash(entry).hex(), event, header.subject
+    raise PublicationRefused(
+        f"entry {index} releases nothing", advice="`anvil log` shows where publication.released/1 is."
+    )
+
+
+def _withdrawn(ledger: Ledger, name: str) -> tuple[Recorded, str] | None:
+    for row in ledger.store.of_types([PublicationWithdrawn.event_type]):
+        header = Header.parse(Envelope.parse(row.entry).header)
+        event = decode(header.event, header.facts, header.sealed)
+        if isinstance(event, PublicationWithdrawn) and event.publication == name:
+            return Recorded(row.entry_index, row.leaf_hash.hex()), event.reason
+    return None
+
+
+def _tell(ledger: Ledger, recorded: Recorded, folder: Path, reason: str, name: str) -> None:
+    note = layout.read(folder, f"{layout.RELEASE}/checkpoint")
+    since = Checkpoint.parse_body(SignedNote.parse(note).text)
+    listed = {item.path for item in Manifest.parse(layout.read(folder, layout.MANIFEST)).files}
+    pages = {form: path for form, path in layout.PAGES.items() if path in listed}
+    files = proof_files(ledger, recorded.entry_hash, since, layout.WITHDRAWN)
+    try:
+        (folder / layout.WITHDRAWN).mkdir(exist_ok=True)
+        for path, content in files.items():
+            write_whole(folder / path, content)
+        for form, path in pages.items():
+            kept = folder / layout.WITHDRAWN / path
+            if not kept.exists():  # else an earlier try had moved it already
+                write_whole(kept, layout.read(folder, path))
+            write_whole(folder / path, notice(form, reason, name))
+        flush_directory(folder)
+    except OSError as error:
+        raise LedgerError(
+            f"the withdrawal is event {recorded.index}; {folder} could not be written: {error.strerror}",
+            advice="Run it again: it finishes the folder and records nothing new.",
+        ) from error

@@ -1,0 +1,106 @@
+"""`anvil release`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from anvil.ledger.commands.output import answer, answer_json, json_option, place, say
+from anvil.ledger.commands.surroundings import private_surroundings
+from anvil.ledger.errors import LedgerError, PublicationRefused
+from anvil.ledger.events import PublicationReleased
+from anvil.ledger.header import Subject
+from anvil.ledger.publication.exceptions import exceptions_in_force
+from anvil.ledger.publication.releasing import Files, Released, alone, release, require_releasable, resume
+from anvil.ledger.recording import Ledger
+from anvil.projections.commands.layouts import read_template
+from anvil.projections.document import DOCUMENTS
+from anvil.projections.releasing import Guard, Prepared, Wanted, prepare
+
+
+@click.command("release")
+@click.argument("document", type=click.Choice(list(DOCUMENTS)))
+@click.option(
+    "--out",
+    "target",
+    type=click.Path(path_type=Path),
+    required=True,
+    help="The folder of the publication; it must not exist.",
+)
+@click.option("--campaign", help="Of which campaign; needed when there are several.")
+@click.option(
+    "--candidate", help="Of which candidate, by the recipe's name for it; needed when there are several."
+)
+@click.option(
+    "--template",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    help="A JSON template of your own; the publication then has no pages.",
+)
+@json_option
+def release_command(
+    document: str,
+    target: Path,
+    campaign: str | None,
+    candidate: str | None,
+    template: Path | None,
+    as_json: bool,
+) -> None:
+    """Publish a document as a folder that verifies by itself, and record that it was.
+
+    The folder holds the document, where each leaf comes from, what was withheld, and the signed events with
+    their proofs. It is there whole or not at all; what a crash interrupts the next release finishes.
+
+    \b
+    Example:
+      anvil release candidate-failure.v1 --campaign laguna --out published/
+    """
+    layout = None if template is None else read_template(template)
+    with Ledger.open(place().directory) as ledger, alone(ledger):
+        finished = resume(ledger, lambda event, subject: _again(ledger, event, subject, layout))
+        for one in finished:
+            say(f"Finished a release that was interrupted: {one.target}, event {one.recorded.index}")
+        done = next((one for one in finished if one.target == target.absolute()), None)
+        if done is None:
+            require_releasable(ledger, target)
+            signer = ledger.signer("operator")
+            prepared = _prepare(ledger, Wanted(document, campaign, candidate, layout))
+            done = release(ledger, signer, prepared.event, prepared.subject, prepared.files, target)
+    _print(done, as_json=as_json)
+
+
+def _prepare(ledger: Ledger, wanted: Wanted) -> Prepared:
+    note = ledger.checkpoint()
+    guard = Guard(tuple(private_surroundings()), exceptions_in_force(ledger))
+    return prepare(ledger.place, wanted, note, ledger.verifier_keys()[-1], guard)
+
+
+def _again(ledger: Ledger, event: PublicationReleased, subject: Subject, layout: object) -> Files:
+    """Make the files of a release again whose folder was lost."""
+    from anvil.projections.rendering import Template
+
+    notes = dict(ledger.store.checkpoints(event.fold.size))
+    if event.fold.size not in notes:
+        raise LedgerError(f"the checkpoint at size {event.fold.size} is gone")
+    own = layout if isinstance(layout, Template) and layout.digest == event.template else None
+    wanted = Wanted(event.document, subject.campaign, subject.candidate, own)
+    try:
+        return prepare(ledger.place, wanted, notes[event.fold.size], ledger.verifier_keys()[-1], None).files
+    except PublicationRefused as error:
+        raise LedgerError(
+            f"a release that was interrupted cannot be made again: {error}", advice=error.advice
+        ) from error
+
+
+def _print(done: Released, *, as_json: bool) -> None:
+    if as_json:
+        members = {
+            "folder": str(done.target),
+            "index": done.recorded.index,
+            "entry_hash": done.recorded.entry_hash,
+        }
+        answer_json("anvil.release/1", members)
+    else:
+        answer(f"Released at index {done.recorded.index} as {done.recorded.entry_hash}")
+        answer(f"{done.target}")
+        say("Whoever has the ledger's public key can check it: anvil verify --publication FOLDER --key KEY")

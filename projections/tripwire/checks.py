@@ -1,0 +1,35 @@
+"""What is asked before public words are appended: what is in the log stays there for ever."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from anvil.ledger.places import LedgerPlace
+from anvil.ledger.store import Store
+from anvil.projections.tripwire.canaries import Canaries
+from anvil.projections.tripwire.scanning import Tripwire
+from anvil.projections.tripwire.sealed import sealed_values
+
+
+def require_publishable(
+    place: LedgerPlace,
+    words: Mapping[str, str],
+    surroundings: Iterable[tuple[str, str]],
+    approving: Mapping[tuple[str, str], str],
+) -> None:
+    """Look at words that are about to stand in the log of `place`, by what they are called.
+
+    The canaries are `surroundings` and everything that is sealed in the ledger, whatever stream it is in,
+    but for what is approved (see `sealed`).
+
+    Raises:
+        TripwireHit: one holds what must not be published.
+        TripwireBroken: the tripwire cannot be relied on.
+    """
+    store = Store.open_readonly(place.database)
+    try:
+        canaries = Canaries.of([*surroundings, *sealed_values(store, None, approving)])
+        known = store.origin()
+    finally:
+        store.close()
+    Tripwire(canaries, known=[known]).require_clean(words.items())
