@@ -7,12 +7,11 @@ import asyncio
 import click
 
 from anvil.collectors.recipes import Recipe
+from anvil.collectors.running.interrupts import Interrupt, Interrupted, interruptible
 from anvil.collectors.running.narration import Narrator, narrator
 from anvil.collectors.running.restoration import check_gates, plan_of
-from anvil.collectors.running.run import interruptible
 from anvil.collectors.site import Site
 from anvil.ledger.commands.output import answer, answer_json, place
-from anvil.ledger.errors import CollectorError
 from anvil.ledger.events import RestorationChecked
 from anvil.ledger.header import Subject
 from anvil.ledger.recording import Ledger
@@ -22,17 +21,18 @@ def look_at_gates(recipe: Recipe, site: Site, campaign: str | None, *, as_json: 
     """Look at the gates of a recipe now, record each, and exit with 1 when one has not passed.
 
     Raises:
-        CollectorError: the recipe has no gates, or the look was interrupted.
+        CollectorError: the recipe has no gates.
+        Interrupted: a signal ended the look.
     """
     if campaign is not None and not Subject.is_label(campaign):
         raise click.BadParameter(
             f"{campaign!r} is no label: small letters, digits, and . _ - after the first"
         )
-    told = narrator()
+    told, interrupt = narrator(), Interrupt()
     try:
-        events = asyncio.run(_look(recipe, site, campaign or recipe.campaign, told))
+        events = asyncio.run(_look(recipe, site, campaign or recipe.campaign, told, interrupt))
     except asyncio.CancelledError:
-        raise CollectorError("looking at the gates was interrupted") from None
+        raise Interrupted("looking at the gates was interrupted", interrupt.number) from None
     finally:
         told.close()
     passed = sum(event.outcome == "passed" for event in events)
@@ -44,7 +44,9 @@ def look_at_gates(recipe: Recipe, site: Site, campaign: str | None, *, as_json: 
     click.get_current_context().exit(0 if passed == len(events) else 1)
 
 
-async def _look(recipe: Recipe, site: Site, campaign: str, told: Narrator) -> list[RestorationChecked]:
+async def _look(
+    recipe: Recipe, site: Site, campaign: str, told: Narrator, interrupt: Interrupt
+) -> list[RestorationChecked]:
     directory = place().directory
-    with Ledger.open(directory) as ledger, interruptible():
+    with Ledger.open(directory) as ledger, interruptible(interrupt):
         return await check_gates(plan_of(recipe, site, campaign, directory / "runs", told), ledger)

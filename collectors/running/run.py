@@ -15,8 +15,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import signal
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -211,23 +209,3 @@ def _side_by_side(attempts: Sequence[Attempt]) -> Iterator[list[Attempt]]:
         name = attempt.side_by_side
     if group:
         yield group
-
-
-@contextlib.contextmanager
-def interruptible() -> Iterator[None]:
-    """Turn SIGINT and SIGTERM into a cancellation of this task; further ones do not hurry what is being kept."""
-    task = asyncio.current_task()
-    loop = asyncio.get_running_loop()
-    numbers = (signal.SIGINT, signal.SIGTERM)
-
-    def cancel() -> None:
-        if task is not None:
-            task.cancel()
-
-    for number in numbers:
-        loop.add_signal_handler(number, cancel)
-    try:
-        yield
-    finally:
-        for number in numbers:
-            loop.remove_signal_handler(number)

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import asyncio
+import os
 import signal
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 from support.running import Bench
 
-from anvil.ledger.events import HostObserved, LaunchStopped, LogRetained, StreamClosed
+from anvil.collectors.commands.run import ended_in_order
+from anvil.collectors.running.interrupts import Interrupted
+from anvil.ledger.drafts import Draft
+from anvil.ledger.events import CaveatNoted, HostObserved, LaunchStopped, LogRetained, StreamClosed
+from anvil.ledger.recording import Ledger
+from anvil.ledger.streams import record
 
 ANVIL = Path(sys.executable).with_name("anvil")
 INT, TERM = signal.SIGINT, signal.SIGTERM
@@ -30,7 +38,7 @@ def interrupt(bench: Bench, when: str, number: signal.Signals, **recipe: object)
                 child.send_signal(number)
                 break
         said.append(child.communicate(timeout=60)[1])
-        assert child.returncode == 1, said
+        assert child.returncode == 128 + number, said
     return "".join(said)
 
 
@@ -54,7 +62,7 @@ def test_during_a_check(bench: Bench, number: signal.Signals) -> None:
     said = interrupt(
         bench, "a1: structured-json", number, behave="hangs", checks=["structured-json", "coding"]
     )
-    assert "interrupted" in said
+    assert "the run was interrupted; what it had seen is recorded" in said
     require_ended_in_order(bench)
     assert bench.verdicts() == {"structured-json": ("incomplete", None)}
     assert {n for k, n, _ in bench.artifacts() if k == "check.completed"} == {"object.request"}
@@ -74,3 +82,28 @@ def test_while_the_engine_is_being_stopped(bench: Bench) -> None:
     require_ended_in_order(bench)
     assert bench.body("log").endswith(b"ending 9\ngoodbye\n")
     assert set(bench.verdicts()) == {"structured-json"}
+
+
+async def under_a_signal(ledger: Ledger, number: signal.Signals, recorded: Sequence[Draft]) -> None:
+    with ended_in_order(ledger):
+        if recorded:
+            record(ledger, ledger.signer("collector"), recorded, purpose="run")
+        os.kill(os.getpid(), number)
+        await asyncio.sleep(60)
+
+
+@pytest.mark.parametrize(
+    ("recorded", "said"),
+    [
+        ((), "the run was interrupted before anything was recorded"),
+        ((Draft(CaveatNoted(text="x", about=())),), "the run was interrupted; what it had seen is recorded"),
+    ],
+)
+def test_it_says_that_something_is_recorded_only_when_it_is(
+    bench: Bench, recorded: Sequence[Draft], said: str
+) -> None:
+    with Ledger.open(bench.ledger) as ledger:
+        for number in (TERM, INT):
+            with pytest.raises(Interrupted) as ended:
+                asyncio.run(under_a_signal(ledger, number, recorded))
+            assert (str(ended.value), ended.value.exit_code) == (said, 128 + number)
