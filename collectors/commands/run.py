@@ -57,8 +57,8 @@ def run(
 
     RECIPE is a file, or the name of a recipe that comes with anvil. Every step is an event; what a run
     left behind when it crashed is collected before anything new starts. An engine that cannot be launched
-    ends its own attempt alone. Exit code 0: ran to its end, whatever the verdicts; 1: could not; 130 or 143:
-    ended in order by Ctrl-C or SIGTERM.
+    ends its own attempt alone. Exit code 0: ran to its end, whatever the verdicts; 1: could not; 130, 143 or
+    129: ended in order by Ctrl-C, SIGTERM, or because its terminal went away (start it with `nohup` to go on).
 
     \b
     Examples:

@@ -1,4 +1,8 @@
-"""Signals that end a command in order: what is under way is kept and closed before it goes."""
+"""Signals that end a command in order: what is under way is kept and closed before it goes.
+
+1. Ctrl-C, SIGTERM, and SIGHUP, which comes when the terminal or the connection of who started it is lost.
+2. A SIGHUP that is ignored from the start stays so: `nohup` asks for a command that goes on.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +14,7 @@ from dataclasses import dataclass
 
 from anvil.ledger.errors import CollectorError
 
-NUMBERS = (signal.SIGINT, signal.SIGTERM)
+NUMBERS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class Interrupted(CollectorError):
@@ -37,6 +41,8 @@ def interruptible(interrupt: Interrupt | None = None) -> Iterator[None]:
     task = asyncio.current_task()
     loop = asyncio.get_running_loop()
     came: list[int] = []
+    is_nohup = signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+    numbers = [number for number in NUMBERS if not (is_nohup and number == signal.SIGHUP)]
 
     def cancel(number: int) -> None:
         came.append(number)
@@ -45,10 +51,10 @@ def interruptible(interrupt: Interrupt | None = None) -> Iterator[None]:
         if task is not None:
             task.cancel()
 
-    for number in NUMBERS:
+    for number in numbers:
         loop.add_signal_handler(number, cancel, number)
     try:
         yield
     finally:
-        for number in NUMBERS:
+        for number in numbers:
             loop.remove_signal_handler(number)

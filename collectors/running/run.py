@@ -7,7 +7,7 @@
 4. An engine that cannot be launched ends its own attempt, which is recorded with the reason; the run goes
    on with the next. Only what concerns all ends the run: no container engine, no room, a ledger that
    cannot be written.
-5. An interrupt or SIGTERM ends the run in order: engines are kept and stopped, streams are closed as
+5. An interrupt, SIGTERM or SIGHUP ends the run in order: engines are kept and stopped, streams are closed as
    aborted with the reason. So does a disk that has too little left (`space`), looked at before the run,
    before each attempt and before each check.
 """

@@ -1,8 +1,10 @@
-"""Ctrl-C and SIGTERM: the stream is closed as aborted, the engine's log is kept, the engine is gone."""
+"""Ctrl-C, SIGTERM and SIGHUP: the stream is closed as aborted, the engine's log is kept, the engine is gone."""
 
 from __future__ import annotations
 
 import asyncio
+import errno
+import io
 import os
 import signal
 import subprocess
@@ -16,13 +18,14 @@ from support.running import Bench
 
 from anvil.collectors.commands.run import ended_in_order
 from anvil.collectors.running.interrupts import Interrupted
+from anvil.collectors.running.narration import LiveNarrator, Narrator, PlainNarrator
 from anvil.ledger.drafts import Draft
 from anvil.ledger.events import CaveatNoted, HostObserved, LaunchStopped, LogRetained, StreamClosed
 from anvil.ledger.recording import Ledger
 from anvil.ledger.streams import record
 
 ANVIL = Path(sys.executable).with_name("anvil")
-INT, TERM = signal.SIGINT, signal.SIGTERM
+INT, TERM, HUP = signal.SIGINT, signal.SIGTERM, signal.SIGHUP
 
 
 def interrupt(bench: Bench, when: str, number: signal.Signals, **recipe: object) -> str:
@@ -57,7 +60,7 @@ def require_ended_in_order(bench: Bench) -> None:
     assert len(bench.seen()) == before
 
 
-@pytest.mark.parametrize("number", [INT, TERM])
+@pytest.mark.parametrize("number", [INT, TERM, HUP])
 def test_during_a_check(bench: Bench, number: signal.Signals) -> None:
     said = interrupt(
         bench, "a1: structured-json", number, behave="hangs", checks=["structured-json", "coding"]
@@ -103,7 +106,43 @@ def test_it_says_that_something_is_recorded_only_when_it_is(
     bench: Bench, recorded: Sequence[Draft], said: str
 ) -> None:
     with Ledger.open(bench.ledger) as ledger:
-        for number in (TERM, INT):
+        for number in (TERM, INT, HUP):
             with pytest.raises(Interrupted) as ended:
                 asyncio.run(under_a_signal(ledger, number, recorded))
             assert (str(ended.value), ended.value.exit_code) == (said, 128 + number)
+
+
+def test_a_run_under_nohup_goes_on_without_its_terminal(bench: Bench) -> None:
+    async def hung_up(ledger: Ledger) -> str:
+        with ended_in_order(ledger):
+            os.kill(os.getpid(), HUP)
+            await asyncio.sleep(0)
+            return "went on"
+
+    before = signal.signal(HUP, signal.SIG_IGN)
+    try:
+        with Ledger.open(bench.ledger) as ledger:
+            assert asyncio.run(hung_up(ledger)) == "went on"
+        assert signal.getsignal(HUP) is signal.SIG_IGN
+    finally:
+        signal.signal(HUP, before)
+
+
+class Gone(io.StringIO):
+    """A terminal whose other end went away."""
+
+    def isatty(self) -> bool:
+        return True
+
+    def write(self, text: str) -> int:
+        raise OSError(errno.EIO, "Input/output error")
+
+
+@pytest.mark.parametrize("kind", [LiveNarrator, PlainNarrator])
+def test_a_terminal_that_went_away_ends_no_run(kind: type[Narrator], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its narration goes nowhere, and keeping goes on."""
+    monkeypatch.setattr(sys, "stderr", Gone())
+    told = kind()
+    told.say("keeping")
+    told.begin("stopping")
+    told.close()
