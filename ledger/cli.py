@@ -152,6 +152,7 @@ def main(arguments: list[str] | None = None) -> None:
     (3 and 4 from `verify`), 130 interrupted.
     """
     given: dict[str, object] = {}
+    _open_standard_streams()
     try:
         result = anvil.main(args=arguments, prog_name="anvil", standalone_mode=False, obj=given)
     except click.exceptions.Exit as stop:
@@ -165,6 +166,19 @@ def main(arguments: list[str] | None = None) -> None:
     except Exception as error:  # noqa: BLE001  # the last border: a person gets one message
         sys.exit(_report(error, debug=given.get("debug") is True))
     sys.exit(result if isinstance(result, int) else 0)
+
+
+def _open_standard_streams() -> None:
+    """Open to nowhere what the caller closed of stdin, stdout and stderr (``2>&-``).
+
+    The next file that is opened would get the free number, and what a child writes to its stderr would land in it.
+    """
+    while (descriptor := os.open(os.devnull, os.O_RDWR)) <= 2:
+        os.set_inheritable(descriptor, True)
+    os.close(descriptor)
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, os.fdopen(number, "w" if number else "r", closefd=False))
 
 
 def _report(error: Exception, *, debug: bool) -> int:

@@ -98,6 +98,22 @@ class LiveNarrator:
         self._status.stop()
 
 
+class SilentNarrator:
+    """For a process without stderr: nobody is told, and the run goes on."""
+
+    def say(self, text: str) -> None:
+        """Do nothing."""
+
+    def begin(self, text: str) -> None:
+        """Do nothing."""
+
+    def judged(self, name: str, event: CheckCompleted) -> None:
+        """Do nothing."""
+
+    def close(self) -> None:
+        """Do nothing."""
+
+
 class Tally:
     """How many checks came to what, and how long it has been."""
 
@@ -124,5 +140,7 @@ class Tally:
 
 
 def narrator() -> Narrator:
-    """Return what fits where stderr goes."""
+    """Return what fits where stderr goes; Python has none when it was closed before the start."""
+    if sys.stderr is None:
+        return SilentNarrator()
     return LiveNarrator() if sys.stderr.isatty() else PlainNarrator()
