@@ -15,6 +15,7 @@ from anvil.ledger.commands.output import answer, answer_json, place
 from anvil.ledger.events import RestorationChecked
 from anvil.ledger.header import Subject
 from anvil.ledger.recording import Ledger
+from anvil.ledger.wording import counted
 
 
 def look_at_gates(recipe: Recipe, site: Site, campaign: str | None, *, as_json: bool) -> None:
@@ -40,7 +41,7 @@ def look_at_gates(recipe: Recipe, site: Site, campaign: str | None, *, as_json: 
         rows = [{"gate": e.gate, "outcome": e.outcome, "differences": list(e.differences)} for e in events]
         answer_json("anvil.gates/1", {"gates": rows, "passed": passed})
     else:
-        answer(f"{passed} of {len(events)} gates are as before.")
+        answer(f"{passed} of {counted(len(events), 'gate')} {'is' if len(events) == 1 else 'are'} as before.")
     click.get_current_context().exit(0 if passed == len(events) else 1)
 
 

@@ -26,6 +26,7 @@ from anvil.ledger.commands.output import answer, answer_json, json_option, place
 from anvil.ledger.errors import CollectorError
 from anvil.ledger.header import Subject
 from anvil.ledger.recording import Ledger
+from anvil.ledger.wording import counted
 
 _file = click.Path(path_type=Path, dir_okay=False, exists=True)
 
@@ -90,7 +91,11 @@ def run(
         members = {"streams": list(done.streams), "recovered": found, "not_launched": failed}
         answer_json("anvil.run/1", members)
     elif plan is None:
-        answer(f"Collected what {found} crashed runs left." if found else "No crashed run left anything.")
+        answer(
+            f"Collected what {counted(found, 'crashed run')} left."
+            if found
+            else "No crashed run left anything."
+        )
     else:
         but = f", but for {', '.join(failed)}, which could not be launched" if failed else ""
         answer(f"Ran {plan.recipe.name} into campaign {plan.campaign}{but}. See `anvil status`.")

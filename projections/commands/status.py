@@ -12,6 +12,7 @@ from anvil.ledger.clock import system_clock, timestamp
 from anvil.ledger.commands.output import answer, answer_json, json_option, place
 from anvil.ledger.places import LedgerPlace
 from anvil.ledger.store import Store
+from anvil.ledger.wording import counted
 from anvil.projections.attempts import AttemptState, Runs, numbers
 from anvil.projections.campaigns import Campaigns, CampaignState, fold
 from anvil.projections.commands.conclusions import Conclusions
@@ -54,7 +55,7 @@ def _show(reading: Reading, campaign: str | None, usage: dict[str, int] | None, 
         _print_campaign(one, state)
         concluded.print(one)
     if state.disowned:
-        answer(f"{state.disowned} events of a revoked key are disowned and count for nothing.")
+        answer(f"{counted(state.disowned, 'event')} of a revoked key: disowned, counting for nothing.")
     if not shown and state.campaigns:
         answer(f"There is no campaign {campaign!r}; there are {', '.join(state.campaigns)}.")
     elif not shown:
