@@ -23,6 +23,7 @@ from anvil.collectors.journal import Journal
 from anvil.collectors.launchers.interface import Launcher, LaunchFailed, Provenance
 from anvil.collectors.recipes import Attempt, Recipe, SelectedCheck
 from anvil.collectors.recorder import LedgerRecorder
+from anvil.collectors.recovery import name_kept, unnamed
 from anvil.collectors.running.attempt import FREE_IT, AttemptRun
 from anvil.collectors.running.declaring import declare
 from anvil.collectors.running.host import HostStep
@@ -33,7 +34,7 @@ from anvil.collectors.running.space import DiskFull, Space, estimate_bytes
 from anvil.collectors.running.weights import WeightsStep
 from anvil.collectors.site import Site
 from anvil.ledger.drafts import Attachment
-from anvil.ledger.errors import CollectorError
+from anvil.ledger.errors import AnvilError, CollectorError
 from anvil.ledger.header import Subject
 from anvil.ledger.recording import Ledger
 from anvil.ledger.streams import Stream
@@ -126,22 +127,35 @@ class _Lane:
     async def run(self, plan: RunPlan, running: Running, holder: str | None) -> None:
         journal = Journal.create(running.journals, self.stream.id)
         self.stream.open("run")
+        recorder = LedgerRecorder(running.ledger, self.stream, journal)
         try:
-            await self._run(plan, running, LedgerRecorder(running.ledger, self.stream, journal), holder)
+            await self._run(plan, running, recorder, holder)
         except asyncio.CancelledError:
-            _end(self.stream, journal, "interrupted")
+            self._end_early(running.ledger, recorder, journal, "interrupted")
             raise
         except LaunchFailed:
             self.stream.close("launch_failed")
             journal.finish()  # all that it holds is named
             raise
         except DiskFull:
-            _end(self.stream, journal, "disk_full")
+            self._end_early(running.ledger, recorder, journal, "disk_full")
             raise
         except BaseException:
-            _end(self.stream, journal, "failed")
+            self._end_early(running.ledger, recorder, journal, "failed")
             raise
-        _end(self.stream, journal, None)
+        self.stream.close()
+        journal.finish()
+
+    def _end_early(self, ledger: Ledger, recorder: LedgerRecorder, journal: Journal, reason: str) -> None:
+        """Name what no event names yet and close the stream; what cannot be named stays for recovery."""
+        try:
+            name_kept(recorder, unnamed(ledger, self.stream.id, journal.lines()))
+        except (AnvilError, OSError):
+            self.stream.close(reason)
+            journal.leave()
+            return
+        self.stream.close(reason)
+        journal.finish()
 
     async def _run(
         self, plan: RunPlan, running: Running, recorder: LedgerRecorder, holder: str | None
@@ -167,15 +181,6 @@ def _lane(plan: RunPlan, running: Running, attempt: Attempt) -> _Lane:
     provenance = Provenance(running.ledger.origin, stream.id, attempt.key)
     planned = plan_attempt(attempt, plan.site, provenance, plan.campaign, base_url=plan.base_url)
     return _Lane(stream, planned)
-
-
-def _end(stream: Stream, journal: Journal, reason: str | None) -> None:
-    """Close the stream. The journal of an aborted one stays, for recovery to look for what no event names."""
-    stream.close(reason)
-    if reason is None:
-        journal.finish()
-    else:
-        journal.leave()
 
 
 async def _require_free(item: Planned, launchers: Mapping[str, Launcher]) -> None:
