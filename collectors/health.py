@@ -40,6 +40,8 @@ CHAT = "/v1/chat/completions"
 QUESTION = "Count from one to twenty in words."
 """Its answer has more tokens than one, so that a cap of 1 shows."""
 
+End = Literal["token", "exit", "deadline", "answer", "unreadable"]
+
 _PAUSE_S = 0.5
 _LONGEST_PAUSE_S = 30.0
 _PROBE_S = 10.0
@@ -47,6 +49,7 @@ _TELLING_S = 1.0
 _WAITED_FOR = frozenset({"connection_failed", "connection_reset", "connection_stale"})
 _NEXT_FIELD = frozenset({400, 422})
 _SECOND = 1_000_000_000
+_SAID_CHARACTERS = 500  # each check that it leaves without a verdict repeats it
 
 
 @dataclass(frozen=True)
@@ -55,6 +58,12 @@ class Health:
 
     event: HealthObserved
     attachments: tuple[Attachment, ...]
+    end: End = "token"
+    """What ended the wait."""
+    answer: str = ""
+    """The status and class of the last answer without a token, in words of ours."""
+    said: str = ""
+    """What it said of that, which may repeat anything."""
 
     @property
     def is_ready(self) -> bool:
@@ -65,6 +74,23 @@ class Health:
     def cap_field(self) -> CapField | None:
         """The field that caps completion tokens."""
         return self.event.cap_field
+
+    @property
+    def outcome(self) -> str:
+        """What became of the wait for a token, without a word of the endpoint's."""
+        return {
+            "token": "the engine generated a token",
+            "exit": "the engine exited before it was ready",
+            "deadline": "the engine did not generate a token within its deadline",
+            "answer": f"the engine answered, and not with a token ({self.answer})",
+            "unreadable": f"what the engine answered could not be read ({self.answer})",
+        }[self.end]
+
+    @property
+    def reason(self) -> str:
+        """The same with its cause, in the endpoint's words where it was an answer; the event has all of it."""
+        is_answer = self.end in ("answer", "unreadable")
+        return f"{self.outcome}: {self.said}" if is_answer and self.said else self.outcome
 
 
 @dataclass
@@ -83,6 +109,9 @@ class _Watch:
     ready: Exchange | None = None
     cap_field: CapField | None = None
     details: list[str] = field(default_factory=list)
+    end: End = "deadline"
+    answer: str = ""
+    said: str = ""
 
     def _left_s(self) -> float:
         return (self.deadline_ns - time.monotonic_ns()) / _SECOND
@@ -92,6 +121,7 @@ class _Watch:
         while self._left_s() > 0:
             if await self.has_exited():
                 self.details.append("the engine exited before it was ready")
+                self.end = "exit"
                 return
             await self._ask_health()
             pause = _pause_of(self.health)
@@ -125,10 +155,11 @@ class _Watch:
             answer = read_chat(exchange)
             if not _generated(answer):
                 self.details.append(f"{name}: {_said(exchange, answer)}")
+                self._answered(exchange, answer)
                 if exchange.status in _NEXT_FIELD:
                     continue
                 return None
-            self.ready = self.ready or exchange
+            self.ready, self.end = self.ready or exchange, "token"
             if _is_capped(answer):
                 self.cap_field = name
                 return None
@@ -136,6 +167,14 @@ class _Watch:
         if self.ready is not None:
             self.cap_field = "neither"
         return None
+
+    def _answered(self, exchange: Exchange, answer: Answer) -> None:
+        """Note an answer that is not waited for and brought no token."""
+        if self.ready is None:
+            self.end = "unreadable" if exchange.status is None else "answer"
+        status = None if exchange.status is None else f"status {exchange.status}"
+        self.answer = ", ".join(filter(None, (status, answer.failure or exchange.failure)))
+        self.said = (answer.message or exchange.message)[:_SAID_CHARACTERS]
 
     def _keep(self, name: str, exchange: Exchange) -> None:
         number = sum(item.name.startswith(name) for item in self.attachments)
@@ -181,7 +220,8 @@ async def observe_health(
         cap_field=watch.cap_field,
         detail=_detail(watch),
     )
-    return Health(event, tuple(sorted(watch.attachments, key=lambda item: item.name)))
+    attachments = tuple(sorted(watch.attachments, key=lambda item: item.name))
+    return Health(event, attachments, watch.end, watch.answer, watch.said)
 
 
 def reachability(exchange: Exchange | None) -> Reachability:

@@ -7,7 +7,8 @@
    waits for the disk until an event names the bytes; a power cut before that may take both.
 3. An event names what the line named, a moment later. When the process dies in between, the next run
    finds the file without its lock and records from it what no event names yet (`recovery`).
-4. The file goes when its stream is closed. It is private and no evidence by itself: digests in it are
+4. The file goes when its stream is closed. A run that ends early in order names what is unnamed itself, so that
+   nothing is left to recover. The file is private and no evidence by itself: digests in it are
    checked against the blob store, and it is never signed.
 """
 
@@ -46,6 +47,10 @@ class Journal:
     def __init__(self, path: Path, descriptor: int) -> None:
         self.path = path
         self._descriptor = descriptor
+
+    def lines(self) -> tuple[KeptLine, ...]:
+        """Return what was noted so far."""
+        return tuple(_lines(self.path))
 
     @classmethod
     def create(cls, directory: Path, stream: str) -> Self:

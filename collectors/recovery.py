@@ -58,7 +58,8 @@ class Recovery:
         """
         found = 0
         journals = list(left_behind(self.journals))
-        orphans = await self._orphans(is_news=bool(journals))
+        has_containers = any(self._may_have_containers(left.stream) for left in journals)
+        orphans = await self._orphans(is_news=has_containers)
         for left in journals:
             mine = [orphan for orphan in orphans if orphan.provenance.stream == left.stream]
             found += await self._collect(left.stream, left.lines, mine)
@@ -69,23 +70,28 @@ class Recovery:
         return found
 
     async def _orphans(self, *, is_news: bool) -> list[Running]:
-        """Return the engines that dead runs left; `is_news`: whether a run is known to have died."""
+        """Return the engines that dead runs left; `is_news`: whether one may have left a container."""
         found: list[Running] = []
         for launcher in self.launchers:
             try:
                 found += await launcher.orphans(self.ledger.origin, self.secrets)
             except EngineUnreachable:  # most hosts have no container engine, and that is fine
                 if is_news:
-                    self.narrator.say(
-                        "no container engine answers: containers of the dead run stay, if it had any"
-                    )
+                    self.narrator.say("no container engine answers: containers of the dead run stay")
         return found
+
+    def _may_have_containers(self, dead: str) -> bool:
+        known, head = read_dead(self.ledger, dead), self.ledger.head(dead)
+        # One that was killed may have launched what no event tells of yet.
+        is_open = head is None or head.state == "open"
+        possible = known.launchers if is_open else known.launched
+        return any(known.launchers.get(attempt) == "docker" for attempt in possible)
 
     async def _collect(self, dead: str, lines: Sequence[KeptLine], orphans: Sequence[Running]) -> bool:
         """Collect what one dead run left, and say whether there was anything."""
         known, head = read_dead(self.ledger, dead), self.ledger.head(dead)
         is_open = head is not None and head.state == "open" and dead not in known.abandoned
-        if not (is_open or orphans or self._unnamed(dead, lines)):
+        if not (is_open or orphans or unnamed(self.ledger, dead, lines)):
             return False
         self.narrator.say(f"collecting what the run {dead} left")
         stream = Stream(self.ledger, self.ledger.signer("collector"))
@@ -102,7 +108,7 @@ class Recovery:
                 recorder = LedgerRecorder(self.ledger, stream, journal)
                 for orphan in orphans:
                     await self._end(orphan, recorder, known)
-                _name(recorder, self._unnamed(dead, lines))
+                name_kept(recorder, unnamed(self.ledger, dead, lines))
         except BaseException:
             journal.leave()
             raise
@@ -125,32 +131,35 @@ class Recovery:
         )
         self.narrator.say(f"{attempt}: log kept, {await end.of(orphan)}")
 
-    def _unnamed(self, dead: str, lines: Sequence[KeptLine]) -> list[KeptLine]:
-        """Return the lines whose bytes are there and which no event names.
 
-        Equal bytes may have arrived more than once; events name them in the order of the lines.
-        """
-        named = read_dead(self.ledger, dead).named
-        found = []
-        for line in lines:
-            key = (Subject(**line.subject), line.digest)
-            if named[key]:
-                named[key] -= 1
-            elif self.ledger.blobs.measure(line.digest) == BlobRef(line.digest, line.size):
-                found.append(line)
-        return found
+def unnamed(ledger: Ledger, stream: str, lines: Sequence[KeptLine]) -> list[KeptLine]:
+    """Return the lines of the run in `stream` whose bytes are there and which no event names.
+
+    Equal bytes may have arrived more than once; events name them in the order of the lines.
+    """
+    named = read_dead(ledger, stream).named
+    found = []
+    for line in lines:
+        key = (Subject(**line.subject), line.digest)
+        if named[key]:
+            named[key] -= 1
+        elif ledger.blobs.measure(line.digest) == BlobRef(line.digest, line.size):
+            found.append(line)
+    return found
 
 
 @dataclass(frozen=True)
 class DeadRun:
-    """What the log says of a dead run: its attempts' subjects and engines, which are launched and not stopped, which ready.
+    """What the log says of a dead run: subjects, engines and launchers of its attempts, and how far each came.
 
+    `launched` are the attempts whose engine is not removed, `ready` those whose engine answered.
     `named` counts how often an event of the run, or of a recovery since, names bytes by subject and digest.
     `abandoned` are the streams that an event since has ended.
     """
 
     subjects: dict[str, Subject] = field(default_factory=dict)
     engines: dict[str, str] = field(default_factory=dict)
+    launchers: dict[str, str] = field(default_factory=dict)
     launched: set[str] = field(default_factory=set)
     ready: set[str] = field(default_factory=set)
     named: Counter[tuple[Subject, str]] = field(default_factory=Counter)
@@ -183,6 +192,7 @@ def _take_in(found: DeadRun, header: Header) -> None:
                 subject = Subject(header.subject.campaign, plan["candidate"], plan["key"])
                 found.subjects[plan["key"]] = subject
                 found.engines[plan["key"]] = plan["engine"]
+                found.launchers[plan["key"]] = plan["launcher"]
         case "launch.started/1":
             found.launched.add(attempt)
         case "health.observed/1" if header.facts["is_ready"]:
@@ -194,7 +204,7 @@ def _take_in(found: DeadRun, header: Header) -> None:
             pass
 
 
-def _name(recorder: LedgerRecorder, lines: Sequence[KeptLine]) -> None:
+def name_kept(recorder: LedgerRecorder, lines: Sequence[KeptLine]) -> None:
     """Name bytes by events (rule 3)."""
     for (subject, check, selected_as), group in groupby(lines, key=_about):
         attachments = _attachments(group)

@@ -54,8 +54,10 @@ EXIT_CODES: Mapping[int, str] = {
     3: "From `verify`: unanchored, or nothing could be checked. From other commands: there is no ledger there, or its "
     "artifacts are on a disk that is away.",
     4: "From `verify`: rolled back, or two histories under one name. Do not append; see docs/threat-model.md.",
-    130: "Interrupted by the keyboard.",
+    129: "From `run`: ended in order by SIGHUP, because its terminal or connection went away.",
+    130: "Interrupted by the keyboard; a run is ended in order.",
     141: "Whoever read the output went away.",
+    143: "From `run`: ended in order by SIGTERM.",
 }
 """What the command line exits with."""
 

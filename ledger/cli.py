@@ -179,7 +179,7 @@ def main(arguments: list[str] | None = None) -> None:
     (3 and 4 from `verify`), 130 interrupted.
     """
     given: dict[str, object] = {}
-    _open_closed_streams()
+    _open_standard_streams()
     try:
         result = anvil.main(args=arguments, prog_name="anvil", standalone_mode=False, obj=given)
     except click.exceptions.Exit as stop:
@@ -195,10 +195,13 @@ def main(arguments: list[str] | None = None) -> None:
     sys.exit(result if isinstance(result, int) else 0)
 
 
-def _open_closed_streams() -> None:
-    """Let what the caller closed lead nowhere: else the next file that is opened would take its number."""
-    while (descriptor := os.open(os.devnull, os.O_RDWR)) <= 2:  # stdin, stdout, stderr
-        pass
+def _open_standard_streams() -> None:
+    """Open to nowhere what the caller closed of stdin, stdout and stderr (``2>&-``).
+
+    The next file that is opened would get the free number, and what a child writes to its stderr would land in it.
+    """
+    while (descriptor := os.open(os.devnull, os.O_RDWR)) <= 2:
+        os.set_inheritable(descriptor, True)
     os.close(descriptor)
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         if getattr(sys, name) is None:

@@ -46,6 +46,7 @@ from anvil.ledger.note import VerifierKey
 from anvil.ledger.sources import Location, Source
 from anvil.ledger.tiledtree import TiledTree
 from anvil.ledger.verifierstate import VerifierState
+from anvil.ledger.wording import counted
 from anvil.ledger.workers import RUN, Job, damage, examine_all
 
 _EXIT_CODES = {"fatal": 4, "failure": 1, "unanchored": 3, "note": 0}
@@ -213,7 +214,7 @@ class _Verification:
         report.checkpoint = stored.newest
         covered = stored.newest.size if stored.newest else report.begin
         if covered < report.size:
-            message = f"{report.size - covered} entries are newer than the newest checkpoint"
+            message = f"{counted(report.size - covered, 'entry', be=True)} newer than the newest checkpoint"
             self._found.append(Finding("uncovered", message, covered, report.size))
         anchored = self._expected.anchored
         if anchored is not None:
@@ -260,7 +261,7 @@ class _Verification:
             self._found.append(
                 Finding(
                     "unanchored",
-                    f"consistent up to {report.size} entries; whether there were more is not known here",
+                    f"consistent up to {counted(report.size, 'entry')}; whether there were more is not known here",
                 )
             )
         return stated
@@ -321,9 +322,11 @@ class _Verification:
                 self._found.append(Finding("tampered", message, stop))
                 return False
         if disowned:
-            self._found.append(Finding("disowned", f"{disowned} events are disowned by a revocation"))
+            self._found.append(
+                Finding("disowned", f"{counted(disowned, 'event', be=True)} disowned by a revocation")
+            )
         for name, count in sorted(unknown.items()):
-            self._found.append(Finding("unknown-type", f"{count} events of type {name}"))
+            self._found.append(Finding("unknown-type", f"{counted(count, 'event')} of type {name}"))
         stray = 0 if report.begin else self._source.count_openings() - opened
         if stray > 0:
             self._found.append(Finding("sealed-altered", f"{stray} sealed values belong to no event"))
@@ -344,7 +347,9 @@ class _Verification:
         open_streams = len(streams.heads)
         if open_streams:
             names = ", ".join(sorted(streams.heads)[:3]) + (", …" if open_streams > 3 else "")
-            self._found.append(Finding("stream-open", f"{open_streams} streams are open: {names}"))
+            self._found.append(
+                Finding("stream-open", f"{counted(open_streams, 'stream', be=True)} open: {names}")
+            )
         for name, has in (
             ("sealed values", self._source.has_openings),
             ("artifacts", self._source.has_blobs),

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TypeVar, assert_never
 
 from anvil.ledger.events import (
@@ -52,8 +53,10 @@ from anvil.ledger.events import (
     WaiverGranted,
     WeightsInspected,
 )
-from anvil.ledger.events.recipes import DeclaredAttempt, DeclaredCandidate
+from anvil.ledger.events.recipes import DeclaredCandidate
+from anvil.projections import attempts as of_attempt
 from anvil.projections import standing
+from anvil.projections.attempts import AttemptState, Runs
 from anvil.projections.judgements import Decision, Note, Waiver
 from anvil.projections.seen import Seen
 from anvil.projections.standing import Correction, Standing
@@ -65,60 +68,13 @@ UNNAMED = "-"
 
 
 @dataclass(frozen=True)
-class CheckState:
-    """What became of one check in one attempt: the newest result. A retracted one is none."""
-
-    outcome: str
-    passed: int
-    expected: int
-    failure: str | None
-    entry_hash: str
-
-
-@dataclass(frozen=True)
-class AttemptState:
-    """One launch of a candidate under a recipe: the newest, in `stream`. Earlier ones stay in the log."""
-
-    key: str
-    plan: DeclaredAttempt | None = None
-    stream: str | None = None
-    launches: int = 0
-    is_ready: bool | None = None
-    exit_code: int | None = None
-    has_exited: bool = False
-    is_stopped: bool = False
-    launch_failure: str | None = None
-    checks: Mapping[str, CheckState] = field(default_factory=dict)
-
-    def incomplete(self, streams: Mapping[str, str]) -> dict[str, str]:
-        """Return each selected check without a verdict, and why it has none."""
-        selected = () if self.plan is None else self.plan.checks
-        reasons = {name: self._why(streams) for name in selected if name not in self.checks}
-        for name, check in self.checks.items():
-            if check.outcome == "incomplete":
-                reasons[name] = check.failure or "incomplete"
-        return reasons
-
-    def _why(self, streams: Mapping[str, str]) -> str:
-        if not self.launches:
-            return "not_launched"
-        if self.has_exited:
-            return "engine_exited"
-        if self.is_ready is False:
-            return "not_ready"
-        return {"open": "still_running", "abandoned": "recording_lost", "aborted": "aborted"}.get(
-            streams.get(self.stream or "", ""), "no_result"
-        )
-
-
-@dataclass(frozen=True)
 class CampaignState:
-    """One campaign. What people said is by entry hash, without what was retracted."""
+    """One campaign: its attempts, each with its runs. What people said is by entry hash, without what was retracted."""
 
     name: str
     recipe: str | None = None
     candidates: Mapping[str, DeclaredCandidate] = field(default_factory=dict)
-    attempts: Mapping[str, AttemptState] = field(default_factory=dict)
+    attempts: Mapping[str, Runs] = field(default_factory=dict)
     observations: Mapping[str, int] = field(default_factory=dict)
     caveats: Mapping[str, Note] = field(default_factory=dict)
     gaps: Mapping[str, Note] = field(default_factory=dict)
@@ -132,11 +88,13 @@ class CampaignState:
 class Campaigns:
     """Everything that is known, by campaign, how each stream stands, and how each event that others name.
 
+    `collecting` names for the stream of a recovery the one that it collects; null while it has named none.
     `disowned` counts the events that a revoked key signed after its last good state: they change nothing.
     """
 
     campaigns: Mapping[str, CampaignState] = field(default_factory=dict)
     streams: Mapping[str, str] = field(default_factory=dict)
+    collecting: Mapping[str, str | None] = field(default_factory=dict)
     standing: Standing = field(default_factory=Standing)
     disowned: int = 0
 
@@ -160,10 +118,17 @@ def step(state: Campaigns, seen: Seen) -> Campaigns:  # noqa: C901  # one line a
         return replace(state, disowned=state.disowned + 1)
     match event:
         case StreamOpened():
-            return _stream(state, header.stream, "open")
+            is_recovery = event.purpose == "recovery"
+            opened = (
+                replace(state, collecting={**state.collecting, header.stream: None}) if is_recovery else state
+            )
+            return _stream(opened, header.stream, "open")
         case StreamClosed():
             return _stream(state, header.stream, event.outcome)
         case StreamAbandoned():
+            # A recovery that was itself interrupted went on with what it collected.
+            dead = state.collecting.get(event.abandoned) or event.abandoned
+            state = replace(state, collecting={**state.collecting, header.stream: dead})
             return _stream(state, event.abandoned, "abandoned")
         case EventRetracted():
             return _retract(_stand(state, seen, event), event.target)
@@ -172,17 +137,17 @@ def step(state: Campaigns, seen: Seen) -> Campaigns:  # noqa: C901  # one line a
         case RecipeDeclared():
             return _declare(state, seen, event)
         case LaunchStarted():
-            return _launch(state, seen)
+            return _attempt(state, seen, AttemptState.launched)
         case LaunchFailed():
             return _attempt(state, seen, lambda a: replace(a, launch_failure=event.failure))
         case HealthObserved():
-            return _attempt(state, seen, lambda a: replace(a, is_ready=event.is_ready))
+            return _attempt(state, seen, lambda a: a.observed(seen, event))
         case EngineExited():
             return _attempt(state, seen, lambda a: replace(a, has_exited=True, exit_code=event.exit_code))
         case LaunchStopped():
             return _attempt(state, seen, lambda a: replace(a, is_stopped=True))
         case CheckCompleted():
-            return _check(state, seen, event)
+            return _attempt(state, seen, lambda a: a.checked(seen, event))
         case ObservationNoted():
             said = {seen.entry_hash: seen.index}
             return _campaign(state, seen, lambda c: replace(c, observations={**c.observations, **said}))
@@ -237,11 +202,12 @@ def _campaign(state: Campaigns, seen: Seen, change: Callable[[CampaignState], Ca
 
 
 def _attempt(state: Campaigns, seen: Seen, change: Callable[[AttemptState], AttemptState]) -> Campaigns:
-    key = seen.header.subject.attempt or UNNAMED
+    key, stream = seen.header.subject.attempt or UNNAMED, seen.header.stream
+    stream_of_run = state.collecting.get(stream, stream)
 
     def changed(campaign: CampaignState) -> CampaignState:
-        attempt = change(campaign.attempts.get(key, AttemptState(key)))
-        return replace(campaign, attempts={**campaign.attempts, key: attempt})
+        runs = of_attempt.change(campaign.attempts.get(key, ()), key, stream_of_run, change)
+        return replace(campaign, attempts={**campaign.attempts, key: runs})
 
     return _campaign(state, seen, changed)
 
@@ -250,36 +216,14 @@ def _declare(state: Campaigns, seen: Seen, event: RecipeDeclared) -> Campaigns:
     def changed(campaign: CampaignState) -> CampaignState:
         attempts = dict(campaign.attempts)
         for plan in event.attempts:
-            attempts[plan.key] = replace(attempts.get(plan.key, AttemptState(plan.key)), plan=plan)
+            runs = attempts.get(plan.key, ())
+            attempts[plan.key] = of_attempt.change(
+                runs, plan.key, seen.header.stream, partial(replace, plan=plan)
+            )
         candidates = {**campaign.candidates, **{c.key: c for c in event.candidates}}
         return replace(campaign, recipe=event.recipe, attempts=attempts, candidates=candidates)
 
     return _campaign(state, seen, changed)
-
-
-def _launch(state: Campaigns, seen: Seen) -> Campaigns:
-    def launched(attempt: AttemptState) -> AttemptState:
-        # Launched once more in one stream is one attempt, and what was judged before the engine ended holds.
-        goes_on = attempt.stream == seen.header.stream
-        return replace(
-            attempt,
-            stream=seen.header.stream,
-            launches=attempt.launches + 1,
-            is_ready=None,
-            exit_code=None,
-            has_exited=False,
-            is_stopped=False,
-            launch_failure=None,
-            checks=attempt.checks if goes_on else {},
-        )
-
-    return _attempt(state, seen, launched)
-
-
-def _check(state: Campaigns, seen: Seen, event: CheckCompleted) -> Campaigns:
-    found = CheckState(event.outcome, event.passed, event.expected, event.failure, seen.entry_hash)
-    name = event.selected_as
-    return _attempt(state, seen, lambda a: replace(a, checks={**a.checks, name: found}))
 
 
 def _statement(state: Campaigns, seen: Seen, event: StatementImported) -> Campaigns:
@@ -324,15 +268,12 @@ def _decide(state: Campaigns, seen: Seen, event: DecisionRecorded) -> Campaigns:
 
 def _retract(state: Campaigns, target: str) -> Campaigns:
     """Take back a result or what somebody said."""
-
-    def without(attempt: AttemptState) -> AttemptState:
-        checks = {name: check for name, check in attempt.checks.items() if check.entry_hash != target}
-        return replace(attempt, checks=checks)
-
     campaigns = {
         name: replace(
             campaign,
-            attempts={key: without(attempt) for key, attempt in campaign.attempts.items()},
+            attempts={
+                key: tuple(run.without(target) for run in runs) for key, runs in campaign.attempts.items()
+            },
             observations=_without(campaign.observations, target),
             caveats=_without(campaign.caveats, target),
             gaps=_without(campaign.gaps, target),

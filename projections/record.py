@@ -4,7 +4,8 @@
    in `assert_never`, so that a new event type cannot be forgotten. Within one call of `fold` the state
    grows in place and is frozen at the end: a copy for each event would cost the square of their number.
 2. Events are grouped by *launch*. A second launch of one attempt is a second attempt: what failed is
-   not covered by what passed later. What a person says of an attempt belongs to its newest launch.
+   not covered by what passed later. Runs side by side are told apart by their streams. What a person says of
+   an attempt belongs to its newest launch, and so does what recovery adds in a stream of its own.
 3. A correction never removes an event here. It says that the event is retracted, that its signer is
    disowned from an index on, or which of its artifacts are gone; `anvil.projections.evidence` reads it.
 4. What is kept of an event is what it states and the names of its artifacts: no envelope, no bytes.
@@ -325,4 +326,6 @@ class _Growing:
         if is_new or not launches:
             number = 1 + (launches[-1][0] if launches else 0) if is_new else 0
             launches.append((number, subject.candidate, []))
-        launches[-1][2].append(self._kept(seen))
+        in_stream = (one for one in reversed(launches) if one[2] and one[2][0].stream == seen.header.stream)
+        launch = launches[-1] if is_new else next(in_stream, launches[-1])
+        launch[2].append(self._kept(seen))

@@ -11,6 +11,7 @@ from anvil.collectors.checks import complaints_of
 from anvil.collectors.recipes import Attempt, Recipe, load_recipe
 from anvil.collectors.site import Site, load_site
 from anvil.ledger.commands.output import answer, answer_json, json_option, visible
+from anvil.ledger.wording import counted
 
 
 @click.group()
@@ -44,7 +45,8 @@ def check(file: str, as_json: bool) -> None:
         return
     selected = len({check.name for attempt in found.attempts for check in attempt.checks})
     answer(
-        f"{found.name}: {len(found.attempts)} attempts, {selected} checks, {len(found.experiments)} experiments"
+        f"{found.name}: {counted(len(found.attempts), 'attempt')}, {counted(selected, 'check')}, "
+        f"{counted(len(found.experiments), 'experiment')}"
     )
     answer(f"digest {found.digest}")
 

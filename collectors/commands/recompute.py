@@ -18,6 +18,7 @@ from anvil.ledger.envelope import Envelope
 from anvil.ledger.errors import LedgerError
 from anvil.ledger.header import ArtifactEntry, Header
 from anvil.ledger.store import Store
+from anvil.ledger.wording import counted
 
 _SHOWN = 20
 
@@ -51,9 +52,9 @@ def recompute(index: int, as_json: bool) -> int:
         answer_json("anvil.recompute/1", {**members, "differences": found})
     elif found:
         answer("\n".join(visible(text) for text in found[:_SHOWN]))
-        answer(f"Not equal: {len(found)} differences in {rows} rows.")
+        answer(f"Not equal: {counted(len(found), 'difference')} in {counted(rows, 'row')}.")
     else:
-        answer(f"Equal: {rows} rows, {len(made)} bytes, made by parser {PARSER_VERSION}.")
+        answer(f"Equal: {counted(rows, 'row')}, {len(made)} bytes, made by parser {PARSER_VERSION}.")
     return 1 if found else 0
 
 

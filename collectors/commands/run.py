@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import click
@@ -13,9 +15,10 @@ from anvil.collectors.commands.gates import look_at_gates
 from anvil.collectors.endpoints import plain_url
 from anvil.collectors.recipes import Recipe, load_recipe
 from anvil.collectors.recovery import Recovery
+from anvil.collectors.running.interrupts import Interrupt, Interrupted, interruptible
 from anvil.collectors.running.launching import launchers
 from anvil.collectors.running.narration import Narrator, narrator
-from anvil.collectors.running.run import Done, Running, RunPlan, carry_out, interruptible
+from anvil.collectors.running.run import Done, Running, RunPlan, carry_out
 from anvil.collectors.running.space import Space
 from anvil.collectors.site import Site, load_site
 from anvil.collectors.withholding import Secrets
@@ -23,6 +26,7 @@ from anvil.ledger.commands.output import answer, answer_json, json_option, place
 from anvil.ledger.errors import CollectorError
 from anvil.ledger.header import Subject
 from anvil.ledger.recording import Ledger
+from anvil.ledger.wording import counted
 
 _file = click.Path(path_type=Path, dir_okay=False, exists=True)
 
@@ -54,7 +58,8 @@ def run(
 
     RECIPE is a file, or the name of a recipe that comes with anvil. Every step is an event; what a run
     left behind when it crashed is collected before anything new starts. An engine that cannot be launched
-    ends its own attempt alone. Exit code 0: ran to its end, whatever the verdicts; 1: could not.
+    ends its own attempt alone. Exit code 0: ran to its end, whatever the verdicts; 1: could not; 130, 143 or
+    129: ended in order by Ctrl-C, SIGTERM, or because its terminal went away (start it with `nohup` to go on).
 
     \b
     Examples:
@@ -79,8 +84,6 @@ def run(
     told = narrator()
     try:
         found, done = asyncio.run(_run(plan, site, told))
-    except asyncio.CancelledError:
-        raise CollectorError("the run was interrupted; what it had seen is recorded") from None
     finally:
         told.close()
     failed = list(done.not_launched)
@@ -88,7 +91,11 @@ def run(
         members = {"streams": list(done.streams), "recovered": found, "not_launched": failed}
         answer_json("anvil.run/1", members)
     elif plan is None:
-        answer(f"Collected what {found} crashed runs left." if found else "No crashed run left anything.")
+        answer(
+            f"Collected what {counted(found, 'crashed run')} left."
+            if found
+            else "No crashed run left anything."
+        )
     else:
         but = f", but for {', '.join(failed)}, which could not be launched" if failed else ""
         answer(f"Ran {plan.recipe.name} into campaign {plan.campaign}{but}. See `anvil status`.")
@@ -107,12 +114,17 @@ def _require_launched(done: Done) -> None:
 
 
 async def _run(plan: RunPlan | None, site: Site, told: Narrator) -> tuple[int, Done]:
+    """Recover and carry the plan out.
+
+    Raises:
+        Interrupted: a signal ended it, in order.
+    """
     ledger_place = place()
     private = ledger_place.directory / "runs"
     with (
         Ledger.open(ledger_place.directory) as ledger,
         launchers(private / "spools", site.docker.base_url) as by_name,
-        interruptible(),
+        ended_in_order(ledger),
     ):
         journals = private / "journals"
         found = await Recovery(ledger, by_name.values(), journals, Secrets.of(os.environ), told).run()
@@ -127,6 +139,19 @@ async def _run(plan: RunPlan | None, site: Site, told: Narrator) -> tuple[int, D
         done = await carry_out(plan, Running(ledger, by_name, told, journals, space))
         _require_launched(done)
         return found, done
+
+
+@contextmanager
+def ended_in_order(ledger: Ledger) -> Iterator[None]:
+    """Turn a signal into its error, which says whether anything of this command is in the ledger."""
+    before, interrupt = ledger.store.size(), Interrupt()
+    try:
+        with interruptible(interrupt):
+            yield
+    except asyncio.CancelledError:
+        is_recorded = ledger.store.size() > before
+        what = "; what it had seen is recorded" if is_recorded else " before anything was recorded"
+        raise Interrupted(f"the run was interrupted{what}", interrupt.number) from None
 
 
 def _plan(

@@ -270,7 +270,7 @@ class AttemptRun:
         if await _has_exited(running):
             return "engine_exited", "the engine had ended by itself"
         if not health.is_ready:
-            return "prerequisite_failed", "the engine did not generate a token within its deadline"
+            return "prerequisite_failed", health.reason
         self._shortage = self._shortage or self.space.shortage()
         return None if self._shortage is None else ("prerequisite_failed", self._shortage)
 
@@ -330,7 +330,7 @@ def _standing(health: Health) -> str:
     if event.is_ready and event.ready_after_ns is not None:
         return f"ready after {event.ready_after_ns / _SECOND:.1f} s"
     status = "" if event.http_status is None else f" with status {event.http_status}"
-    return f"no token within the deadline; health {event.health}{status}"
+    return f"{health.outcome}; health {event.health}{status}"
 
 
 def _window(planned: Planned) -> int | None:

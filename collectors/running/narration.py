@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from contextlib import suppress
-from typing import Protocol
+from typing import Any, Protocol, TextIO, cast
 
 from anvil.ledger.events.checks import CheckCompleted
 
@@ -49,6 +49,25 @@ class PlainNarrator:
         """Do nothing."""
 
 
+class _Terminal:
+    """A terminal that may go away while the run that it watched is ended in order."""
+
+    def __init__(self, file: TextIO) -> None:
+        self._file = file
+
+    def write(self, text: str) -> int:
+        with suppress(OSError):
+            self._file.write(text)
+        return len(text)
+
+    def flush(self) -> None:
+        with suppress(OSError):
+            self._file.flush()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._file, name)
+
+
 class LiveNarrator:
     """A spinner with what is running, and a line for each verdict above it."""
 
@@ -56,7 +75,7 @@ class LiveNarrator:
         from rich.console import Console
 
         self._tally = Tally()
-        self._console = Console(stderr=True, highlight=False)
+        self._console = Console(file=cast("TextIO", _Terminal(sys.stderr)), highlight=False)
         self._status = self._console.status("starting")
         self._status.start()
 
@@ -77,6 +96,22 @@ class LiveNarrator:
     def close(self) -> None:
         """Take the spinner away."""
         self._status.stop()
+
+
+class SilentNarrator:
+    """For a process without stderr: nobody is told, and the run goes on."""
+
+    def say(self, text: str) -> None:
+        """Do nothing."""
+
+    def begin(self, text: str) -> None:
+        """Do nothing."""
+
+    def judged(self, name: str, event: CheckCompleted) -> None:
+        """Do nothing."""
+
+    def close(self) -> None:
+        """Do nothing."""
 
 
 class Tally:
@@ -105,5 +140,7 @@ class Tally:
 
 
 def narrator() -> Narrator:
-    """Return what fits where stderr goes."""
+    """Return what fits where stderr goes; Python has none when it was closed before the start."""
+    if sys.stderr is None:
+        return SilentNarrator()
     return LiveNarrator() if sys.stderr.isatty() else PlainNarrator()

@@ -7,7 +7,7 @@
 4. An engine that cannot be launched ends its own attempt, which is recorded with the reason; the run goes
    on with the next. Only what concerns all ends the run: no container engine, no room, a ledger that
    cannot be written.
-5. An interrupt or SIGTERM ends the run in order: engines are kept and stopped, streams are closed as
+5. An interrupt, SIGTERM or SIGHUP ends the run in order: engines are kept and stopped, streams are closed as
    aborted with the reason. So does a disk that has too little left (`space`), looked at before the run,
    before each attempt and before each check.
 """
@@ -15,8 +15,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import signal
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,6 +23,7 @@ from anvil.collectors.journal import Journal
 from anvil.collectors.launchers.interface import Launcher, LaunchFailed, Provenance
 from anvil.collectors.recipes import Attempt, Recipe, SelectedCheck
 from anvil.collectors.recorder import LedgerRecorder
+from anvil.collectors.recovery import name_kept, unnamed
 from anvil.collectors.running.attempt import FREE_IT, AttemptRun
 from anvil.collectors.running.declaring import declare
 from anvil.collectors.running.host import HostStep
@@ -35,7 +34,7 @@ from anvil.collectors.running.space import DiskFull, Space, estimate_bytes
 from anvil.collectors.running.weights import WeightsStep
 from anvil.collectors.site import Site
 from anvil.ledger.drafts import Attachment
-from anvil.ledger.errors import CollectorError
+from anvil.ledger.errors import AnvilError, CollectorError
 from anvil.ledger.header import Subject
 from anvil.ledger.recording import Ledger
 from anvil.ledger.streams import Stream
@@ -128,22 +127,35 @@ class _Lane:
     async def run(self, plan: RunPlan, running: Running, holder: str | None) -> None:
         journal = Journal.create(running.journals, self.stream.id)
         self.stream.open("run")
+        recorder = LedgerRecorder(running.ledger, self.stream, journal)
         try:
-            await self._run(plan, running, LedgerRecorder(running.ledger, self.stream, journal), holder)
+            await self._run(plan, running, recorder, holder)
         except asyncio.CancelledError:
-            _end(self.stream, journal, "interrupted")
+            self._end_early(running.ledger, recorder, journal, "interrupted")
             raise
         except LaunchFailed:
             self.stream.close("launch_failed")
             journal.finish()  # all that it holds is named
             raise
         except DiskFull:
-            _end(self.stream, journal, "disk_full")
+            self._end_early(running.ledger, recorder, journal, "disk_full")
             raise
         except BaseException:
-            _end(self.stream, journal, "failed")
+            self._end_early(running.ledger, recorder, journal, "failed")
             raise
-        _end(self.stream, journal, None)
+        self.stream.close()
+        journal.finish()
+
+    def _end_early(self, ledger: Ledger, recorder: LedgerRecorder, journal: Journal, reason: str) -> None:
+        """Name what no event names yet and close the stream; what cannot be named stays for recovery."""
+        try:
+            name_kept(recorder, unnamed(ledger, self.stream.id, journal.lines()))
+        except (AnvilError, OSError):
+            self.stream.close(reason)
+            journal.leave()
+            return
+        self.stream.close(reason)
+        journal.finish()
 
     async def _run(
         self, plan: RunPlan, running: Running, recorder: LedgerRecorder, holder: str | None
@@ -169,15 +181,6 @@ def _lane(plan: RunPlan, running: Running, attempt: Attempt) -> _Lane:
     provenance = Provenance(running.ledger.origin, stream.id, attempt.key)
     planned = plan_attempt(attempt, plan.site, provenance, plan.campaign, base_url=plan.base_url)
     return _Lane(stream, planned)
-
-
-def _end(stream: Stream, journal: Journal, reason: str | None) -> None:
-    """Close the stream. The journal of an aborted one stays, for recovery to look for what no event names."""
-    stream.close(reason)
-    if reason is None:
-        journal.finish()
-    else:
-        journal.leave()
 
 
 async def _require_free(item: Planned, launchers: Mapping[str, Launcher]) -> None:
@@ -211,23 +214,3 @@ def _side_by_side(attempts: Sequence[Attempt]) -> Iterator[list[Attempt]]:
         name = attempt.side_by_side
     if group:
         yield group
-
-
-@contextlib.contextmanager
-def interruptible() -> Iterator[None]:
-    """Turn SIGINT and SIGTERM into a cancellation of this task; further ones do not hurry what is being kept."""
-    task = asyncio.current_task()
-    loop = asyncio.get_running_loop()
-    numbers = (signal.SIGINT, signal.SIGTERM)
-
-    def cancel() -> None:
-        if task is not None:
-            task.cancel()
-
-    for number in numbers:
-        loop.add_signal_handler(number, cancel)
-    try:
-        yield
-    finally:
-        for number in numbers:
-            loop.remove_signal_handler(number)

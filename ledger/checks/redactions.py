@@ -22,6 +22,7 @@ from anvil.ledger.envelope import Envelope
 from anvil.ledger.errors import Malformed
 from anvil.ledger.events import ArtifactDisclosed, ArtifactMissing, ArtifactRedacted, SealedRedacted
 from anvil.ledger.header import Header
+from anvil.ledger.wording import counted
 
 
 class Entries(Protocol):
@@ -68,7 +69,7 @@ def check_corrections(corrections: Sequence[tuple[int, Correction]], entries: En
     if counts["redacted"]:
         findings.append(Finding("redacted", f"{counts['redacted']} sealed values or artifacts were redacted"))
     if counts["lost"]:
-        findings.append(Finding("lost", f"{counts['lost']} artifacts were lost, or had been for a time"))
+        findings.append(Finding("lost", f"{counted(counts['lost'], 'artifact')} lost, now or for a time"))
     return findings
 
 

@@ -9,6 +9,7 @@ import click
 from anvil.ledger.backup import back_up
 from anvil.ledger.commands.output import answer, answer_json, json_option, place, say
 from anvil.ledger.recording import Ledger
+from anvil.ledger.wording import counted
 
 
 @click.command()
@@ -30,6 +31,6 @@ def backup(file: Path, as_json: bool) -> None:
     if as_json:
         answer_json("anvil.backup/1", {"file": str(file), "size": size, "blobs_not_included": blobs})
         return
-    answer(f"Backed up {size} entries to {file}")
+    answer(f"Backed up {counted(size, 'entry')} to {file}")
     if blobs:
-        say(f"{blobs} artifacts are not in it; copy {place().blobs.resolve()} as well.")
+        say(f"{counted(blobs, 'artifact', be=True)} not in it; copy {place().blobs.resolve()} as well.")

@@ -8,6 +8,7 @@ import click
 
 from anvil.ledger.commands.output import answer, answer_json, json_option, place, progress, say
 from anvil.ledger.exporting import export as write_export
+from anvil.ledger.wording import counted
 
 
 @click.command()
@@ -43,10 +44,10 @@ def export(directory: Path, audit: bool, as_json: bool) -> None:
             },
         )
         return
-    answer(f"Exported {done.size} entries of {done.origin} to {directory}")
+    answer(f"Exported {counted(done.size, 'entry')} of {done.origin} to {directory}")
     if audit:
-        blobs = f"{done.blobs} blob{'' if done.blobs == 1 else 's'}"
+        blobs = counted(done.blobs, "blob")
         say(
-            f"With {done.openings} openings of sealed values and artifacts, and {blobs}. "
+            f"With {counted(done.openings, 'opening')} of sealed values and artifacts, and {blobs}. "
             "These are private: for an auditor only."
         )

@@ -8,6 +8,7 @@ import click
 
 from anvil.ledger.backup import restore as restore_ledger
 from anvil.ledger.commands.output import answer, answer_json, json_option, ledger_directory, say, table
+from anvil.ledger.wording import counted
 
 
 @click.command()
@@ -63,7 +64,7 @@ def restore(file: Path, directory: Path | None, blobs: Path | None, encrypt: boo
                 ("Public key", str(done.created.verifier_key)),
                 ("Fingerprint", done.created.verifier_key.fingerprint),
                 ("Continues", restored.origin),
-                ("Carried over", f"{restored.size} entries, {done.blobs} artifacts"),
+                ("Carried over", f"{counted(restored.size, 'entry')}, {counted(done.blobs, 'artifact')}"),
                 ("Lost", lost),
             ]
         )

@@ -29,6 +29,7 @@ from anvil.ledger.sources import DatabaseLocation, Location, TilesLocation
 from anvil.ledger.verifierstate import VerifierState
 from anvil.ledger.verify import Expectations, Report
 from anvil.ledger.verify import verify as verify_ledger
+from anvil.ledger.wording import counted
 
 _LONGEST_KEY = 4096
 
@@ -195,7 +196,9 @@ def _known_here(
     anchored = Anchor(state_directory(), origin).read()
     if is_copy:
         if anchored is not None and anchored.checkpoint.size > size:
-            say(f"This copy has {size} entries; the ledger that it was made of has come to more since.")
+            say(
+                f"This copy has {counted(size, 'entry')}; the ledger that it was made of has come to more since."
+            )
             anchored = None
         return keys, anchored
     beside = LedgerPlace(location.database.parent).verifier_key
@@ -222,7 +225,7 @@ def _print(report: Report) -> None:
     begin = f", {report.begin} of them not read again" if report.begin else ""
     rows = [("Ledger", visible(report.origin)), ("Entries", f"{report.size}{begin}")]
     rows += [("Root", report.root.hex() or "not computed"), ("Public key", keys[-1])]
-    rows += [("Signed up to", f"{report.checkpoint.size} entries" if report.checkpoint else "not seen")]
+    rows += [("Signed up to", counted(report.checkpoint.size, "entry") if report.checkpoint else "not seen")]
     rows += [("Anchored by", ", ".join(report.anchored_by) or "nothing")]
     answer(table(rows))
     for finding in sorted(report.findings, key=lambda f: (f.severity == "note", f.index or 0)):
@@ -233,10 +236,10 @@ def _print(report: Report) -> None:
 def _verdict(report: Report) -> str:
     if report.exit_code == 0:
         checked = "" if report.signatures else ", signatures of events not checked"
-        return f"Verified: {report.size} entries{checked}."
+        return f"Verified: {counted(report.size, 'entry')}{checked}."
     if report.exit_code == 3:
         return (
-            f"Consistent up to {report.size} entries. Whether there were more is not known here:\n"
+            f"Consistent up to {counted(report.size, 'entry')}. Whether there were more is not known here:\n"
             "give a kept checkpoint with --checkpoint, or your earlier state with --since."
         )
     failures = sum(1 for f in report.findings if f.severity in ("failure", "fatal"))

@@ -12,7 +12,9 @@ from anvil.ledger.clock import system_clock, timestamp
 from anvil.ledger.commands.output import answer, answer_json, json_option, place
 from anvil.ledger.places import LedgerPlace
 from anvil.ledger.store import Store
-from anvil.projections.campaigns import AttemptState, Campaigns, CampaignState, fold
+from anvil.ledger.wording import counted
+from anvil.projections.attempts import AttemptState, Runs, numbers
+from anvil.projections.campaigns import Campaigns, CampaignState, fold
 from anvil.projections.commands.conclusions import Conclusions
 from anvil.projections.seen import Reading
 
@@ -24,9 +26,9 @@ from anvil.projections.seen import Reading
 def status(campaign: str | None, disk: bool, as_json: bool) -> None:
     """Show campaigns, what is incomplete, and what people concluded.
 
-    What passed, what did not, and why a selected check has no verdict. Observations with the status that their
-    evidence has now; caveats and gaps; waivers, what they let pass and until when; decisions, what they rest
-    on, and which of them are stale and why.
+    Of every run of an attempt: what passed, what did not, and why a selected check has no verdict. A later run
+    covers no earlier one. Observations with the status that their evidence has now; caveats and gaps; waivers,
+    what they let pass and until when; decisions, what they rest on, and which of them are stale and why.
 
     \b
     Example:
@@ -53,7 +55,7 @@ def _show(reading: Reading, campaign: str | None, usage: dict[str, int] | None, 
         _print_campaign(one, state)
         concluded.print(one)
     if state.disowned:
-        answer(f"{state.disowned} events of a revoked key are disowned and count for nothing.")
+        answer(f"{counted(state.disowned, 'event')} of a revoked key: disowned, counting for nothing.")
     if not shown and state.campaigns:
         answer(f"There is no campaign {campaign!r}; there are {', '.join(state.campaigns)}.")
     elif not shown:
@@ -69,38 +71,59 @@ def _print_campaign(campaign: CampaignState, state: Campaigns) -> None:
     for key, candidate in campaign.candidates.items():
         revision = f" @ {candidate.revision[:12]}" if candidate.revision else ""
         answer(f"  candidate {key}: {candidate.model}{revision}")
-    for attempt in campaign.attempts.values():
-        _print_attempt(attempt, state)
+    for runs in campaign.attempts.values():
+        _print_runs(runs, state)
     for name in campaign.imports.values():
         answer(f"  imported: {name}")
 
 
-def _print_attempt(attempt: AttemptState, state: Campaigns) -> None:
-    again = f" (launch {attempt.launches})" if attempt.launches > 1 else ""
-    answer(f"  attempt {attempt.key}{again}: {_standing(attempt, state)}")
+def _print_runs(runs: Runs, state: Campaigns) -> None:
+    for attempt, number in zip(runs, numbers(runs), strict=True):
+        is_only = len(runs) == 1 and number in (None, 1)
+        which = f"launch {number}" if number is not None else "not launched"
+        _print_attempt(attempt, "" if is_only else f" ({which})", state)
+
+
+def _print_attempt(attempt: AttemptState, which: str, state: Campaigns) -> None:
+    answer(f"  attempt {attempt.key}{which}: {_standing(attempt, state)}")
+    incomplete = attempt.incomplete(state.streams)
     for name, check in attempt.checks.items():
-        why = f"  {check.failure}" if check.failure else ""
+        reason = check.failure or incomplete.get(name)
+        why = f"  {reason}" if reason not in (None, check.outcome) else ""
         answer(f"    {check.outcome:<12} {name:<24} {check.passed}/{check.expected}{why}")
-    for name, why in attempt.incomplete(state.streams).items():
+    for name, why in incomplete.items():
         if name not in attempt.checks:
             answer(f"    {'incomplete':<12} {name:<24} {'-':<3} {why}")
 
 
 def _standing(attempt: AttemptState, state: Campaigns) -> str:
-    if attempt.launch_failure is not None:
-        again = " once more" if attempt.launches else ""
-        return f"could not be launched{again}: {attempt.launch_failure}"
+    """Say how far a run came; that its recording was lost is never left out, whatever recovery found."""
+    ended = attempt.ended(state.streams)
+    came_to = _came_to(attempt)
+    if ended == "abandoned":
+        return f"{came_to}; recording lost" if came_to else "recording lost"
+    if came_to:
+        return came_to
     if not attempt.launches:
-        return "planned"
-    if attempt.has_exited:
-        code = "" if attempt.exit_code is None else f", exit code {attempt.exit_code}"
-        return f"engine exited by itself{code}"
-    if attempt.is_ready is False:
-        return "never answered"
-    ended = state.streams.get(attempt.stream or "")
+        return {"aborted": "aborted before its launch"}.get(ended or "", "planned")
     if attempt.is_stopped and ended != "aborted":
         return "done"
     return {"open": "running", "aborted": "aborted"}.get(ended or "", "recording lost")
+
+
+def _came_to(attempt: AttemptState) -> str | None:
+    """Return what ended a run early, as far as it is known; null when nothing did."""
+    if attempt.launch_failure is not None:
+        again = " once more" if attempt.launches else ""
+        return f"could not be launched{again}: {attempt.launch_failure}"
+    if attempt.has_exited:
+        code = "" if attempt.exit_code is None else f", exit code {attempt.exit_code}"
+        return f"engine exited by itself{code}"
+    if attempt.is_ready is not False:
+        return None
+    if attempt.has_answered:
+        return "answered, and not with a token"
+    return "never generated a token" if attempt.health == "reached" else "never answered"
 
 
 def _members(campaign: CampaignState, state: Campaigns, concluded: Conclusions) -> dict[str, Any]:
@@ -112,26 +135,32 @@ def _members(campaign: CampaignState, state: Campaigns, concluded: Conclusions) 
             for key, c in campaign.candidates.items()
         },
         "attempts": {
-            attempt.key: {
-                "candidate": None if attempt.plan is None else attempt.plan.candidate,
-                "standing": _standing(attempt, state),
-                "launches": attempt.launches,
-                "checks": {
-                    name: {
-                        "outcome": c.outcome,
-                        "passed": c.passed,
-                        "expected": c.expected,
-                        "failure": c.failure,
-                        "entry_hash": c.entry_hash,
-                    }
-                    for name, c in attempt.checks.items()
-                },
-                "incomplete": attempt.incomplete(state.streams),
-            }
-            for attempt in campaign.attempts.values()
+            key: [_run_members(run, number, state) for run, number in zip(runs, numbers(runs), strict=True)]
+            for key, runs in campaign.attempts.items()
         },
         "imports": list(campaign.imports.values()),
         **concluded.members(campaign),
+    }
+
+
+def _run_members(run: AttemptState, number: int | None, state: Campaigns) -> dict[str, Any]:
+    return {
+        "candidate": None if run.plan is None else run.plan.candidate,
+        "stream": run.stream,
+        "standing": _standing(run, state),
+        "launch": number,
+        "launches": run.launches,
+        "checks": {
+            name: {
+                "outcome": c.outcome,
+                "passed": c.passed,
+                "expected": c.expected,
+                "failure": c.failure,
+                "entry_hash": c.entry_hash,
+            }
+            for name, c in run.checks.items()
+        },
+        "incomplete": run.incomplete(state.streams),
     }
 
 

@@ -49,7 +49,7 @@ def test_every_command_that_touches_artifacts_finds_them(parted: Anvil, big: Pat
     assert parted("verify").code == 0
     assert parted("status", "--disk", "--json").json["disk"]["artifacts"] == 8
     assert (
-        parted("backup", "copy.db").err == f"1 artifacts are not in it; copy {next(big.iterdir())} as well.\n"
+        parted("backup", "copy.db").err == f"1 artifact is not in it; copy {next(big.iterdir())} as well.\n"
     )
     assert parted("export", "--audit", "export").code == 0
     assert len(list(BlobStore(Path("export") / "blobs").digests())) == 1

@@ -277,7 +277,7 @@ def test_nothing_rests_on_what_a_thief_signed(run: Anvil) -> None:
     ran = run("decide", "current", "--rests-on", IDENTITY, "--supersedes", thiefs, *REASON)
     assert (ran.code, "it supports nothing" in ran.err) == (1, True)
     assert mine(run)["decisions"] == []
-    assert "6 events of a revoked key are disowned and count for nothing." in run("status").out
+    assert "6 events of a revoked key: disowned, counting for nothing." in run("status").out
     with Ledger.open(Path("anvil-ledger")) as ledger:
         assert ledger.store.of_types([KeyRevoked.event_type])
 

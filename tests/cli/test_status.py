@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from support.campaigns import Scene, record
+from support.campaigns import Scene, abandon, record
 from support.command import Anvil
 
 STATUS = ("--status", "declared")
@@ -50,13 +50,68 @@ def test_an_interrupted_run_is_no_finished_one(ledger: Anvil) -> None:
     assert "    incomplete   coding                   -   aborted\n" in out
 
 
+def test_a_later_run_covers_no_earlier_failure(ledger: Anvil) -> None:
+    """`--only` one check, after a run in which others failed."""
+    streams = [record(scene())]
+    again = Scene()
+    again.declared(checks=("identity",))
+    again.launched()
+    again.checked("identity")
+    again.stopped()
+    streams.append(record(again))
+    assert ledger("status").out.splitlines()[2:] == [
+        "  attempt a1 (launch 1): recording lost",
+        "    passed       identity                 1/1",
+        "    failed       finish                   0/1  wrong_value",
+        "    incomplete   coding                   -   no_result",
+        "  attempt a1 (launch 2): done",
+        "    passed       identity                 1/1",
+    ]
+    (mine,) = ledger("status", "--json").json["campaigns"]
+    first, second = mine["attempts"]["a1"]
+    assert first["checks"]["finish"]["outcome"] == "failed"
+    assert first["incomplete"] == {"coding": "no_result"}
+    assert set(second["checks"]) == {"identity"}
+    assert [run["launch"] for run in (first, second)] == [1, 2]
+    assert [run["stream"] for run in (first, second)] == streams
+
+
+def test_a_run_that_was_recovered_is_no_finished_one(ledger: Anvil) -> None:
+    stream = record(scene(), close="open")
+    made = Scene()
+    made.checked("coding", "incomplete")
+    made.stopped(is_recovered=True)
+    abandon(stream, *(seen.event for seen in made.seen))
+    out = ledger("status").out
+    assert "  attempt a1: recording lost\n" in out
+    assert "    incomplete   coding                   0/1  recording_lost\n" in out
+    (mine,) = ledger("status", "--json").json["campaigns"]
+    (attempt,) = mine["attempts"]["a1"]
+    assert attempt["standing"] == "recording lost"
+    assert attempt["incomplete"] == {"coding": "recording_lost"}
+
+
+def test_what_is_known_of_a_lost_run_stays_known(ledger: Anvil) -> None:
+    made = scene()
+    made.exited()
+    abandon(record(made, close="open"))
+    assert "attempt a1: engine exited by itself, exit code 7; recording lost\n" in ledger("status").out
+
+
+def test_a_check_broken_off_by_an_interrupt_says_so(ledger: Anvil) -> None:
+    made = scene()
+    made.checked("coding", "incomplete")
+    record(made, close="interrupted")
+    assert "    incomplete   coding                   0/1  aborted\n" in ledger("status").out
+
+
 def test_the_same_for_machines_with_one_campaign_chosen(ledger: Anvil) -> None:
     record(scene())
     assert ledger("observe", "fan loud", *STATUS, "--subject", "campaign=other").code == 0
     both = ledger("status", "--json").json
     assert [c["name"] for c in both["campaigns"]] == ["mine", "other"]
     (mine,) = ledger("status", "--campaign", "mine", "--json").json["campaigns"]
-    attempt = mine["attempts"]["a1"]
+    (attempt,) = mine["attempts"]["a1"]
     assert attempt["checks"]["finish"]["failure"] == "wrong_value"
     assert attempt["incomplete"] == {"coding": "no_result"}
     assert mine["candidates"] == {"tiny": {"model": "org/tiny", "revision": None, "quantization": None}}

@@ -114,6 +114,31 @@ def test_a_200_with_an_error_in_it_is_not_a_token() -> None:
     assert "the model is confused" in str(health.event.detail)
 
 
+@pytest.mark.parametrize(
+    ("reply", "outcome"),
+    [
+        (
+            Reply(b"\xff\xfe\x00garbage"),
+            "the engine answered, and not with a token (status 200, malformed_body)",
+        ),
+        (Reply(b"{}"), "the engine answered, and not with a token (status 200, malformed_body)"),
+        (Reply(b"no", 500), "the engine answered, and not with a token (status 500, http_error)"),
+    ],
+)
+def test_an_answer_without_a_token_is_no_deadline_that_passed(reply: Reply, outcome: str) -> None:
+    with Server(chat=lambda payload: reply) as server:
+        health = observed(server.base_url)
+    assert (health.is_ready, health.outcome) == (False, outcome)
+    assert health.reason.startswith(outcome + ": ")
+    assert health.reason.removeprefix(outcome + ": ") in str(health.event.detail)
+
+
+def test_what_is_no_http_could_not_be_read() -> None:
+    with Server(chat=lambda payload: Reply(b"\xff\xfe\x00garbage\r\n\r\n", raw=True)) as server:
+        health = observed(server.base_url)
+    assert health.outcome.startswith("what the engine answered could not be read (")
+
+
 def test_without_a_health_path_an_endpoint_can_be_ready() -> None:
     with Server(chat=one_token) as server:
         server.on("/health", lambda request: Reply.of_json({"error": "no such path"}, 404))
@@ -147,7 +172,9 @@ def test_loading_and_too_many_requests_are_waited_for() -> None:
 def test_nobody_listens() -> None:
     with Server() as server:
         server.refuse_connections()
-        event = observed(server.base_url, within_s=1).event
+        health = observed(server.base_url, within_s=1)
+    event = health.event
+    assert health.reason == "the engine did not generate a token within its deadline"
     assert (event.health, event.http_status, event.is_ready) == ("unreachable", None, False)
     assert "the deadline passed" in str(event.detail)
 

@@ -13,6 +13,7 @@ from typing import Any
 import click
 import pytest
 
+from anvil.collectors.running import interrupts
 from anvil.ledger import errors, verify
 from anvil.ledger.checks.finding import MEANINGS, Finding
 from anvil.ledger.cli import COMMANDS, anvil
@@ -125,7 +126,8 @@ def test_the_threat_model_names_verdicts_that_exist() -> None:
 def test_every_exit_code_is_documented(generate: ModuleType) -> None:
     raised = {cls.exit_code for cls in vars(errors).values() if isinstance(cls, type)}
     known = raised | {verify.Report("", 0, 0, findings=[Finding(c, "")]).exit_code for c in MEANINGS}
-    assert known | {2, 130, 141} == set(generate.EXIT_CODES)
+    signals = {128 + number for number in interrupts.NUMBERS}
+    assert known | signals | {2, 130, 141} == set(generate.EXIT_CODES)
     for code in generate.EXIT_CODES:
         assert f"| {code} | " in text_of(DOCS / "cli.md")
 

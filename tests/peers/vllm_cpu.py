@@ -98,7 +98,7 @@ def _facts(environment: dict[str, str], event_type: str) -> Any:
 
 
 def _problems(environment: dict[str, str], recipe: Path) -> list[str]:
-    attempt = _json(environment, "status")["campaigns"][0]["attempts"]["cpu"]
+    attempt = _json(environment, "status")["campaigns"][0]["attempts"]["cpu"][-1]
     selected = {check.get("key", check["id"]) for check in tomllib.loads(recipe.read_text())["checks"]}
     found = []
     if attempt["standing"] != "done":

@@ -6,10 +6,11 @@ import copy
 from collections.abc import Callable
 
 import pytest
-from support.campaigns import ATTEMPT, CAMPAIGN, Scene
+from support.campaigns import ATTEMPT, CAMPAIGN, CHECKS, Scene
 from support.story import story
 
 from anvil.ledger.events import CaveatNoted, EventRetracted, GapNoted, LaunchFailed, ObservationNoted
+from anvil.projections.attempts import AttemptState, numbers
 from anvil.projections.campaigns import Campaigns, fold, step
 from anvil.projections.seen import Seen
 
@@ -64,7 +65,11 @@ def test_a_step_never_changes_what_it_was_given() -> None:
 
 def reasons(scene: Scene) -> dict[str, str]:
     state = fold(scene.seen)
-    return state.campaigns["mine"].attempts["a1"].incomplete(state.streams)
+    return state.campaigns["mine"].attempts["a1"][-1].incomplete(state.streams)
+
+
+def runs(scene: Scene) -> tuple[AttemptState, ...]:
+    return fold(scene.seen).campaigns["mine"].attempts["a1"]
 
 
 def launched(scene: Scene) -> None:
@@ -158,8 +163,10 @@ def test_a_new_launch_begins_anew() -> None:
     scene.opened(2)
     scene.declared(2)
     scene.launched(2)
-    attempt = fold(scene.seen).campaigns["mine"].attempts["a1"]
-    assert (attempt.launches, attempt.has_exited, attempt.checks) == (2, False, {})
+    first, second = runs(scene)
+    assert (first.launches, first.has_exited, set(first.checks)) == (1, True, {"identity"})
+    assert (second.launches, second.has_exited, second.checks) == (1, False, {})
+    assert numbers((first, second)) == (1, 2)
     assert set(reasons(scene).values()) == {"still_running"}
 
 
@@ -169,7 +176,7 @@ def test_a_launch_once_more_in_one_stream_goes_on() -> None:
     scene.stopped()
     scene.launched()
     scene.checked("finish")
-    attempt = fold(scene.seen).campaigns["mine"].attempts["a1"]
+    (attempt,) = runs(scene)
     assert (attempt.launches, attempt.has_exited, set(attempt.checks)) == (2, False, {"identity", "finish"})
 
 
@@ -179,11 +186,60 @@ def test_an_engine_that_could_not_be_launched_and_then_was() -> None:
     scene.declared()
     scene.add(LaunchFailed(launcher="docker", placement=None, failure="not_found", detail=None))
     scene.checked("finish", "incomplete", "prerequisite_failed")
-    attempt = fold(scene.seen).campaigns["mine"].attempts["a1"]
+    (attempt,) = runs(scene)
     assert (attempt.launches, attempt.launch_failure) == (0, "not_found")
     assert reasons(scene) == {"identity": "not_launched", "finish": "prerequisite_failed"}
     scene.launched(2)
-    assert fold(scene.seen).campaigns["mine"].attempts["a1"].launch_failure is None
+    assert [run.launch_failure for run in runs(scene)] == ["not_found", None]
+    assert numbers(runs(scene)) == (None, 1)
+
+
+def test_runs_side_by_side_are_kept_apart() -> None:
+    scene = Scene()
+    for stream in (1, 2):
+        scene.opened(stream)
+        scene.declared(stream)
+    for stream in (1, 2):
+        scene.launched(stream)
+    scene.checked("finish", stream=2)
+    scene.checked("finish", "failed", "wrong_value")
+    scene.stopped(2)
+    scene.closed(stream=2)
+    first, second = runs(scene)
+    assert (first.checks["finish"].outcome, second.checks["finish"].outcome) == ("failed", "passed")
+    assert (first.is_stopped, second.is_stopped) == (False, True)
+
+
+def test_a_recovery_belongs_to_the_run_that_it_collects() -> None:
+    """Also to the end of a second one, after the first was itself interrupted."""
+    scene = Scene()
+    scene.opened()
+    scene.declared()
+    scene.launched()
+    for stream in (2, 3):
+        scene.opened(stream)
+        scene.declared(stream)
+        scene.launched(stream)
+    scene.opened(4, "recovery")
+    scene.abandoned(1, 4)
+    scene.checked("identity", "incomplete", stream=4)
+    scene.opened(5, "recovery")
+    scene.abandoned(4, 5)
+    scene.stopped(5, is_recovered=True)
+    first, second, third = runs(scene)
+    assert (set(first.checks), first.is_stopped) == ({"identity"}, True)
+    assert first.incomplete(fold(scene.seen).streams) == dict.fromkeys(CHECKS, "recording_lost")
+    assert not second.checks
+    assert not third.checks
+
+
+def test_a_check_that_was_broken_off_says_by_what() -> None:
+    scene = Scene()
+    launched(scene)
+    scene.checked("coding", "incomplete")  # an error in its own code
+    scene.checked("finish", "incomplete")
+    scene.closed("interrupted")
+    assert reasons(scene) == {"coding": "incomplete", "finish": "aborted"}
 
 
 def test_what_people_said_and_took_back() -> None:

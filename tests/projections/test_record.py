@@ -9,13 +9,14 @@ from support.story import story
 
 from anvil.ledger.events import (
     CaveatNoted,
+    CheckCompleted,
     EventRetracted,
     KeyRevoked,
     LedgerCreated,
     ObservationNoted,
     TreeState,
 )
-from anvil.projections.record import Record, fold, step
+from anvil.projections.record import Launch, Record, fold, step
 from anvil.projections.seen import Seen
 
 
@@ -31,7 +32,7 @@ def told() -> list[Seen]:
     scene.stopped()
     scene.closed()
     scene.launched(2)
-    scene.checked("finish")
+    scene.checked("finish", stream=2)
     scene.add(EventRetracted(target=wrong, reason="it was another engine"), CAMPAIGN)
     return scene.seen
 
@@ -107,3 +108,19 @@ def test_the_last_good_state_is_counted_from_the_first_event_of_the_ledger_that_
     good = TreeState(origin=home, size=3, root="0" * 64)
     scene.add(KeyRevoked(key="a" * 64, last_good=good, cause="lost"))
     assert fold(scene.seen).disowned == {"a" * 64: 1 + 3}
+
+
+def test_runs_side_by_side_are_told_apart_by_their_streams() -> None:
+    scene = Scene()
+    for stream in (1, 2):
+        scene.opened(stream)
+        scene.launched(stream)
+    scene.checked("finish", "failed", "wrong_value", stream=1)
+    scene.checked("finish", stream=2)
+    first, second = fold(scene.seen).campaigns["mine"].launches
+    assert [_outcome(launch) for launch in (first, second)] == ["failed", "passed"]
+
+
+def _outcome(launch: Launch) -> str:
+    (check,) = (kept.event for kept in launch.events if isinstance(kept.event, CheckCompleted))
+    return check.outcome

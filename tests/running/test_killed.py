@@ -12,10 +12,22 @@ from collections.abc import Callable
 
 import pytest
 from support import killed
+from support.campaigns import CAMPAIGN, Scene
 from support.running import Bench
 
-from anvil.ledger.events import LaunchStarted, LaunchStopped, LogRetained, StreamAbandoned, StreamClosed
+from anvil.collectors.journal import Journal
+from anvil.ledger.drafts import Draft
+from anvil.ledger.events import (
+    LaunchStarted,
+    LaunchStopped,
+    LogRetained,
+    RecipeDeclared,
+    StreamAbandoned,
+    StreamClosed,
+)
 from anvil.ledger.events.checks import CheckCompleted
+from anvil.ledger.recording import Ledger
+from anvil.ledger.streams import Stream
 
 SHARDS = 4
 Benches = Callable[[str], Bench]
@@ -47,6 +59,7 @@ def kill_and_recover(bench: Bench, at: int) -> killed.Trace:
     assert trace.exit_code == -signal.SIGKILL, (bench.directory / "output").read_text()
     ran = bench.run("--recover", "--json")
     assert ran.code == 0, ran.err
+    assert "container" not in ran.err  # the run could have left none
     return trace
 
 
@@ -133,3 +146,24 @@ def test_killed_while_recovering(benches: Benches) -> None:
     require_recovered_once(bench)
     (event,) = bench.events(CheckCompleted)
     assert (event.selected_as, event.outcome, event.failure) == ("structured-json", "incomplete", None)
+
+
+@pytest.mark.parametrize(("launcher", "is_said"), [("docker", True), ("process", False), ("attach", False)])
+def test_containers_are_spoken_of_only_where_there_may_be_one(
+    bench: Bench, launcher: str, is_said: bool
+) -> None:
+    """Nobody's container engine answers here."""
+    scene = Scene()
+    scene.declared()
+    (declared,) = (seen.event for seen in scene.seen)
+    assert isinstance(declared, RecipeDeclared)
+    (attempt,) = declared.attempts
+    event = declared.model_copy(update={"attempts": (attempt.model_copy(update={"launcher": launcher}),)})
+    with Ledger.open(bench.ledger) as ledger:
+        stream = Stream.start(ledger, ledger.signer("collector"), purpose="run")
+        stream.append([Draft(event, CAMPAIGN)])
+        Journal.create(bench.ledger / "runs" / "journals", stream.id).leave()
+    ran = bench.run("--recover")
+    assert ran.code == 0, ran.err
+    assert ("no container engine answers: containers of the dead run stay" in ran.err) == is_said
+    assert "Collected what 1 crashed run left." in ran.out

@@ -109,6 +109,21 @@ def test_an_endpoint_that_misbehaves_for_one_check_is_fine_for_the_next(bench: B
     assert "500" in str(event.messages) or "out of memory" in str(event.messages)
 
 
+def test_an_answer_that_is_no_token_is_said_to_be_one(bench: Bench) -> None:
+    """No deadline passed, and neither the narration nor the record says that one did."""
+    with Server(chat=lambda payload: Reply(b"\xff\xfe\x00garbage")) as server:
+        ran = bench.run(bench.recipe(checks=["structured-json"]), "--base-url", server.base_url)
+    assert ran.code == 0, ran.err
+    assert "the engine answered, and not with a token (status 200, malformed_body); health reached" in ran.err
+    assert "deadline" not in ran.err
+    assert bench.verdicts() == {"structured-json": ("incomplete", "prerequisite_failed")}
+    (event,) = bench.events(CheckCompleted)
+    assert "the engine answered, and not with a token (status 200, malformed_body): " in str(event.messages)
+    assert "deadline" not in str(event.messages)
+    shown = bench.anvil("--ledger", bench.ledger, "status").out
+    assert "attempt a1: answered, and not with a token\n" in shown
+
+
 def fails_json(payload: dict[str, object]) -> Chat | Reply:
     """A model that fails whoever asks for JSON."""
     if "JSON" in str(payload["messages"]):

@@ -55,8 +55,8 @@ class Scene:
         self.seen.append(Seen(index, named, header, event))
         return named
 
-    def opened(self, stream: int = 1) -> None:
-        self.add(StreamOpened(purpose="run", synthetic=True, software="0.1"), NO_SUBJECT, stream)
+    def opened(self, stream: int = 1, purpose: str = "run") -> None:
+        self.add(StreamOpened(purpose=purpose, synthetic=True, software="0.1"), NO_SUBJECT, stream)
 
     def declared(self, stream: int = 1, checks: tuple[str, ...] = CHECKS) -> None:
         self.add(
@@ -116,7 +116,13 @@ class Scene:
             )
         )
 
-    def checked(self, name: str, outcome: Outcome = "passed", failure: FailureClass | None = None) -> str:
+    def checked(
+        self,
+        name: str,
+        outcome: Outcome = "passed",
+        failure: FailureClass | None = None,
+        stream: int = 1,
+    ) -> str:
         return self.add(
             CheckCompleted(
                 check=name,
@@ -133,16 +139,18 @@ class Scene:
                 reasoning_budget_tokens=0,
                 prompts=(),
                 messages=None,
-            )
+            ),
+            stream=stream,
         )
 
     def exited(self) -> None:
         self.add(EngineExited(exit_code=7, signal=None, oom_killed=None, before_ready=False, last_lines=None))
 
-    def stopped(self) -> None:
-        self.add(
-            LaunchStopped(how="asked", exit_code=0, oom_killed=None, is_removed=True, is_recovered=False)
+    def stopped(self, stream: int = 1, *, is_recovered: bool = False) -> None:
+        event = LaunchStopped(
+            how="asked", exit_code=0, oom_killed=None, is_removed=True, is_recovered=is_recovered
         )
+        self.add(event, stream=stream)
 
     def closed(self, reason: str | None = None, stream: int = 1) -> None:
         self.add(
@@ -156,11 +164,29 @@ class Scene:
         self.add(event, NO_SUBJECT, stream)
 
 
-def record(play: Scene, *, close: str | None = None) -> None:
-    """Record the events of a scene as one stream of the ledger here; `close` is the reason of an aborted one."""
+def record(play: Scene, *, close: str | None = None, purpose: str = "run") -> str:
+    """Record the events of a scene as one stream of the ledger here, and return its name.
+
+    `close` is the reason of an aborted one; `open` leaves it open.
+    """
     with Ledger.open(Path("anvil-ledger")) as ledger:
-        stream = Stream.start(ledger, ledger.signer("collector"), purpose="run")
+        stream = Stream.start(ledger, ledger.signer("collector"), purpose=purpose)
         for seen in play.seen:
             if not isinstance(seen.event, StreamOpened | StreamClosed):
                 stream.append([Draft(seen.event, seen.header.subject)])
-        stream.close(close)
+        if close != "open":
+            stream.close(close)
+        return stream.id
+
+
+def abandon(stream: str, *more: AnyEvent) -> None:
+    """Record a recovery of a stream that is open, with `more` about its attempt."""
+    with Ledger.open(Path("anvil-ledger")) as ledger:
+        head = ledger.head(stream)
+        assert head is not None
+        event = StreamAbandoned(
+            abandoned=stream, last_seq=head.seq, last_header=head.header_hash, reason="crashed"
+        )
+        recovery = Stream.start(ledger, ledger.signer("collector"), purpose="recovery")
+        recovery.append([Draft(event), *(Draft(each, ATTEMPT) for each in more)])
+        recovery.close()

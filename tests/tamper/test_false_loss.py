@@ -43,7 +43,7 @@ def test_the_true_claim_is_a_note(small: Small) -> None:
     gone(small, claim(small))
     report = small.verify()
     assert report.exit_code == 0
-    assert found(report, "lost").message.startswith("1 artifacts")
+    assert found(report, "lost").message.startswith("1 artifact lost")
 
 
 def test_for_another_artifact(small: Small) -> None:

@@ -13,6 +13,7 @@ from anvil.ledger.events import (
     ObservationNoted,
     RecipeDeclared,
 )
+from anvil.ledger.wording import counted
 from anvil.projections.document import Prepared
 from anvil.projections.documents.candidate_failure.attempts import Attempt, claims
 from anvil.projections.documents.candidate_failure.earlier import Earlier
@@ -268,7 +269,7 @@ def _notes(
         yield f"Planned, and nothing was seen of it: {', '.join(absent)}."
     kept = [one for launch, _ in shown for one in launch.events]
     if silent := sum(1 for one in kept if evidence.source(one) is None):
-        yield f"Retracted or disowned, and supporting nothing: {silent} of {len(kept)} events."
+        yield f"Retracted or disowned, and supporting nothing: {silent} of {counted(len(kept), 'event')}."
     if sealed := [str(n) for n, (_, attempt) in enumerate(shown, first) if attempt.has_sealed_words]:
         yield f"Words that are not for publication were left out: attempt {', '.join(sealed)}."
     if not has_decision:

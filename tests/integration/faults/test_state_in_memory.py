@@ -204,8 +204,9 @@ def test_a_failure_of_the_timer_is_told_at_close(place: Path, home: Path) -> Non
     ledger = Ledger.open(place)
     stream = Stream.start(ledger, ledger.signer("operator"), purpose="run")
     wait_for(lambda: faults.anchored_size(place) == 3)
-    state.rename(home / "gone")
-    state.write_text("")
+    with ledger.undisturbed():  # the timer's thread has let go of the anchor
+        state.rename(home / "gone")
+        state.write_text("")
     stream.append([faults.said("recorded, not anchored")])
     wait_for(lambda: ledger._publishing_failed is not None)
     with pytest.raises(LedgerError, match="anchor"):

@@ -1,0 +1,149 @@
+"""What became of the runs of an attempt: each by itself, so that no later one covers an earlier one.
+
+1. A run of an attempt is what one stream holds of it: declared, launched, checked, ended. An engine that
+   is launched once more in the same stream goes on with the same checks; a new stream is a new run.
+2. What recovery adds in a stream of its own belongs to the run that it collects.
+3. A check that has no verdict has a reason: its own failure class, or how its run ended.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+
+from anvil.ledger.events import CheckCompleted, HealthObserved
+from anvil.ledger.events.engines import Reachability
+from anvil.ledger.events.recipes import DeclaredAttempt
+from anvil.projections.seen import Seen
+
+_ENDED = {"open": "still_running", "abandoned": "recording_lost", "aborted": "aborted"}
+
+
+@dataclass(frozen=True)
+class CheckState:
+    """What became of one check in one run: the newest result. A retracted one is none."""
+
+    outcome: str
+    passed: int
+    expected: int
+    failure: str | None
+    entry_hash: str
+    is_recovered: bool = False
+    """Whether recovery says so, of a run that was gone."""
+
+
+@dataclass(frozen=True)
+class AttemptState:
+    """One run of an attempt, in `stream`."""
+
+    key: str
+    stream: str | None = None
+    plan: DeclaredAttempt | None = None
+    launches: int = 0
+    health: Reachability | None = None
+    is_ready: bool | None = None
+    has_answered: bool = False
+    """Whether a request for the first token got an answer that was kept."""
+    exit_code: int | None = None
+    has_exited: bool = False
+    is_stopped: bool = False
+    launch_failure: str | None = None
+    checks: Mapping[str, CheckState] = field(default_factory=dict)
+    last_check: str | None = None
+
+    def incomplete(self, streams: Mapping[str, str]) -> dict[str, str]:
+        """Return each selected check without a verdict, and why it has none."""
+        selected = () if self.plan is None else self.plan.checks
+        reasons = {name: self._why(streams) for name in selected if name not in self.checks}
+        for name, check in self.checks.items():
+            if check.outcome == "incomplete":
+                reasons[name] = check.failure or self._broken_off(name, streams)
+        return reasons
+
+    def ended(self, streams: Mapping[str, str]) -> str | None:
+        """Return how its stream stands: `open`, `completed`, `aborted`, `abandoned`; null if nobody knows."""
+        return streams.get(self.stream or "")
+
+    def _why(self, streams: Mapping[str, str]) -> str:
+        if not self.launches:
+            return "not_launched"
+        if self.has_exited:
+            return "engine_exited"
+        if self.is_ready is False:
+            return "not_ready"
+        return _ENDED.get(self.ended(streams) or "", "no_result")
+
+    def _broken_off(self, name: str, streams: Mapping[str, str]) -> str:
+        """Return why a check has neither a verdict nor a class; an error in its own code has no better word."""
+        if self.checks[name].is_recovered:
+            return "recording_lost"
+        # Of an interrupted run only the last check can have been under way.
+        is_last = name == self.last_check and self.ended(streams) == "aborted"
+        return "aborted" if is_last else "incomplete"
+
+    # --- the steps of a run ------------------------------------------------------------------------------
+
+    def launched(self) -> AttemptState:
+        """Return the state after a launch; what was judged before the engine ended holds."""
+        return replace(
+            self,
+            launches=self.launches + 1,
+            health=None,
+            is_ready=None,
+            has_answered=False,
+            exit_code=None,
+            has_exited=False,
+            is_stopped=False,
+            launch_failure=None,
+        )
+
+    def observed(self, seen: Seen, event: HealthObserved) -> AttemptState:
+        """Return the state after a look at its health."""
+        answered = any(artifact.name.startswith("ready_response") for artifact in seen.header.artifacts)
+        return replace(self, health=event.health, is_ready=event.is_ready, has_answered=answered)
+
+    def checked(self, seen: Seen, event: CheckCompleted) -> AttemptState:
+        """Return the state after the result of a check."""
+        found = CheckState(
+            event.outcome,
+            event.passed,
+            event.expected,
+            event.failure,
+            seen.entry_hash,
+            is_recovered=seen.header.stream != self.stream,
+        )
+        name = event.selected_as
+        return replace(self, checks={**self.checks, name: found}, last_check=name)
+
+    def without(self, target: str) -> AttemptState:
+        """Return the state without the result that was retracted."""
+        checks = {name: check for name, check in self.checks.items() if check.entry_hash != target}
+        return replace(self, checks=checks)
+
+
+Runs = tuple[AttemptState, ...]
+"""The runs of one attempt, in the order in which they began."""
+
+
+def change(runs: Runs, key: str, stream: str | None, changed: Callable[[AttemptState], AttemptState]) -> Runs:
+    """Return the runs with that of `stream` changed, which begins if there is none; null is the newest.
+
+    One that begins has the plan of the one before it, until its own is declared.
+    """
+    at = next((at for at, run in enumerate(runs) if run.stream == stream), None)
+    if stream is None and runs:
+        at = len(runs) - 1
+    if at is None:
+        begun = AttemptState(key, stream, runs[-1].plan if runs else None)
+        return (*runs, changed(begun))
+    return (*runs[:at], changed(runs[at]), *runs[at + 1 :])
+
+
+def numbers(runs: Runs) -> tuple[int | None, ...]:
+    """Return for each run the number of its newest launch, counted over all runs; null when it has none."""
+    found: list[int | None] = []
+    before = 0
+    for run in runs:
+        before += run.launches
+        found.append(before if run.launches else None)
+    return tuple(found)

@@ -1,0 +1,22 @@
+"""Numbers and what they count."""
+
+from __future__ import annotations
+
+import pytest
+
+from anvil.ledger.wording import counted
+
+
+@pytest.mark.parametrize(
+    ("number", "what", "said"),
+    [
+        (0, "run", "0 runs"),
+        (1, "run", "1 run"),
+        (2, "crashed run", "2 crashed runs"),
+        (1, "entry", "1 entry"),
+        (2, "entry", "2 entries"),
+    ],
+)
+def test_one_is_no_several(number: int, what: str, said: str) -> None:
+    assert counted(number, what) == said
+    assert counted(number, what, be=True) == f"{said} {'is' if number == 1 else 'are'}"
