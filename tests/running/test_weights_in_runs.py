@@ -107,7 +107,7 @@ def test_an_interrupt_ends_the_look_and_launches_nothing(bench: Bench) -> None:
                 child.send_signal(signal.SIGINT)
                 break
         said = child.communicate(timeout=60)[1]
-    assert child.returncode == 1
+    assert child.returncode == 130
     assert "interrupted" in said
     assert bench.events(LaunchStarted) == []
     assert bench.events(StreamClosed)[-1].reason == "interrupted"
