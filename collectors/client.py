@@ -38,7 +38,7 @@ import httpcore
 import httpx
 
 from anvil.collectors import failures
-from anvil.collectors.interface import Endpoint, Exchange
+from anvil.collectors.interface import Deadlines, Endpoint, Exchange
 from anvil.collectors.network import PlainNetwork
 from anvil.collectors.trust import trusting, trusting_nobody
 from anvil.collectors.withholding import Secrets, clean_text
@@ -66,16 +66,6 @@ _CONNECTING = "connection.connect_tcp.started"
 _CONNECTED = "connection.connect_tcp.complete"
 _SECURED = "connection.start_tls.complete"
 _SECOND = 1_000_000_000
-
-
-@dataclass(frozen=True)
-class Deadlines:
-    """How long each await may take, in seconds."""
-
-    connect_s: float = 10.0
-    first_byte_s: float = 3600.0
-    idle_s: float = 120.0
-    total_s: float = 7200.0
 
 
 class Client:

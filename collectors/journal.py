@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Self
 
 from anvil.ledger.errors import CollectorError
-from anvil.ledger.files import flush_directory, make_private_directory
+from anvil.ledger.files import flush_path, make_private_directory
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ class Journal:
             descriptor = os.open(beginning, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o600)
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             beginning.rename(path)
-            flush_directory(directory)
+            flush_path(directory)
         except OSError as error:
             raise CollectorError(f"the journal {path} cannot be begun: {error.strerror}") from error
         return cls(path, descriptor)

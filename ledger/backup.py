@@ -25,7 +25,7 @@ from anvil.ledger.clock import Clock, system_clock
 from anvil.ledger.creation import Continuation, Created, create_ledger, given_name
 from anvil.ledger.errors import LedgerError
 from anvil.ledger.events import Predecessor, StreamAbandoned, TreeState
-from anvil.ledger.files import flush, flush_directory
+from anvil.ledger.files import flush, flush_path
 from anvil.ledger.keystore import KeyStore, Passphrase, passphrase_from_environment
 from anvil.ledger.places import by_origin, keys_directory, state_directory
 from anvil.ledger.recording import Ledger
@@ -64,7 +64,7 @@ def back_up(ledger: Ledger, target: Path) -> int:
         with temporary.open("rb") as file:
             flush(file.fileno())
         temporary.rename(target)
-        flush_directory(target.parent)
+        flush_path(target.parent)
     except OSError as error:
         raise LedgerError(f"{target} could not be written: {error.strerror}") from error
     finally:

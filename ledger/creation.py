@@ -23,7 +23,7 @@ from anvil.ledger.clock import Clock, system_clock
 from anvil.ledger.drafts import Draft
 from anvil.ledger.errors import LedgerError, MalformedEvent
 from anvil.ledger.events import InitialKey, LedgerCreated, Predecessor, StreamAbandoned, build
-from anvil.ledger.files import flush_directory, make_private_directory, write_whole
+from anvil.ledger.files import flush_path, make_private_directory, write_whole
 from anvil.ledger.keystore import KeyStore, Passphrase, passphrase_from_environment
 from anvil.ledger.note import VerifierKey
 from anvil.ledger.places import LedgerPlace, by_origin, keys_directory, state_directory
@@ -126,7 +126,7 @@ def create_ledger(
             )
         write_whole(place.verifier_key, f"{verifier_key}\n".encode())
         staging.rename(target)
-        flush_directory(target.parent)
+        flush_path(target.parent)
     except OSError as error:
         raise LedgerError(f"{directory} could not be made: {error.strerror}") from error
     finally:

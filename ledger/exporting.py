@@ -24,7 +24,7 @@ from anvil.ledger.artifacts import named_blobs
 from anvil.ledger.blobs import BlobStore
 from anvil.ledger.checkpoint import Checkpoint
 from anvil.ledger.errors import LedgerError
-from anvil.ledger.files import copy_whole, flush_directory, make_private_directory, write_whole
+from anvil.ledger.files import copy_whole, flush_path, make_private_directory, write_whole
 from anvil.ledger.merkle import inclusion_proof
 from anvil.ledger.note import SignedNote
 from anvil.ledger.places import LedgerPlace
@@ -217,7 +217,7 @@ def _match_blobs(source: BlobStore, target: BlobStore, named: Collection[str]) -
     for path in _blob_files(target.directory):
         if path not in wanted:
             path.unlink()
-            flush_directory(path.parent)
+            flush_path(path.parent)
     for path, digest in wanted.items():
         kept = target.measure(digest)
         if kept is None or kept.digest != digest:

@@ -53,7 +53,7 @@ def _replace(path: Path, content: BinaryIO, mode: int) -> None:
         except BaseException:
             temporary.unlink(missing_ok=True)
             raise
-        flush_directory(path.parent)
+        flush_path(path.parent)
     except OSError as error:
         raise LedgerError(
             f"{path} could not be written: {error.strerror}",
@@ -80,11 +80,6 @@ def flush(descriptor: int) -> None:
     os.fsync(descriptor)
 
 
-def flush_directory(directory: Path) -> None:
-    """Wait until the names in a directory are on disk."""
-    flush_path(directory)
-
-
 def flush_path(path: Path) -> None:
     """Wait until a file's content, or the names in a directory, are on disk, whoever wrote them."""
     descriptor = os.open(
@@ -106,7 +101,7 @@ def make_private_directory(directory: Path) -> None:
         missing = [path for path in (directory, *directory.parents) if not path.exists()]
         for path in reversed(missing):  # `parents=True` would make those above with the default mode
             path.mkdir(mode=0o700, exist_ok=True)
-            flush_directory(path.parent)
+            flush_path(path.parent)
         directory.mkdir(mode=0o700, exist_ok=True)  # refused when something else has that name
     except OSError as error:
         raise LedgerError(f"{directory} could not be made: {error.strerror}") from error

@@ -13,7 +13,7 @@ import click
 from anvil.collectors.weights.findings import KINDS, MAX_SHOWN, counted
 from anvil.collectors.weights.hashing import Hashing, Progress, cores, silent
 from anvil.collectors.weights.inspection import Inspection, inspect
-from anvil.collectors.weights.rates import spell_bytes, spell_rate
+from anvil.collectors.weights.rates import spell_rate
 from anvil.collectors.weights.recording import event_of, inventory_of
 from anvil.ledger.clock import system_clock
 from anvil.ledger.commands.output import answer, answer_json, json_option, place, say, table, visible
@@ -21,6 +21,7 @@ from anvil.ledger.drafts import Attachment, Draft
 from anvil.ledger.header import Subject
 from anvil.ledger.recording import Ledger
 from anvil.ledger.streams import Stream
+from anvil.ledger.wording import spell_bytes
 
 _SHOWN = 20
 

@@ -76,14 +76,14 @@ class _Reading:
     """Asks the library one thing at a time; what it does not give is null with its reason."""
 
     def __init__(self, library: Any, found: Driver, proc: Path) -> None:
-        self.library = library
+        self.nvml = library
         self.found = found
         self.proc = proc
 
     def ask(self, name: str, question: Callable[[], Any]) -> Any:
         try:
             answer = question()
-        except self.library.NVMLError as error:
+        except self.nvml.NVMLError as error:
             self.found.absent[name] = _reason(error)
             return None
         self.found.raw[name] = answer if isinstance(answer, int | str | list | None) else str(answer)
@@ -91,7 +91,7 @@ class _Reading:
 
     def gpu(self, position: int, placed: Collection[str]) -> Gpu | None:
         """Return one GPU, and seal what names it."""
-        library, at = self.library, f"gpu-{position}"
+        library, at = self.nvml, f"gpu-{position}"
         handle = self.ask(at, lambda: library.nvmlDeviceGetHandleByIndex(position))
         if handle is None:
             return None
@@ -136,8 +136,8 @@ class _Reading:
     def _processes(self, handle: Any) -> list[str]:
         """Return each process that uses a GPU: its number, its name, and how much memory it has there."""
         rows = [
-            *self.library.nvmlDeviceGetComputeRunningProcesses(handle),
-            *self.library.nvmlDeviceGetGraphicsRunningProcesses(handle),
+            *self.nvml.nvmlDeviceGetComputeRunningProcesses(handle),
+            *self.nvml.nvmlDeviceGetGraphicsRunningProcesses(handle),
         ]
         by_number = {row.pid: row for row in rows}
         return [

@@ -5,10 +5,10 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 
-from anvil.collectors.interface import Endpoint
+from anvil.collectors.interface import Deadlines, Endpoint
 from anvil.collectors.load.clocks import Clocks
 from anvil.collectors.load.closed_loop import ClosedLoop
-from anvil.collectors.load.requests import Deadlines, PlannedRequest, Target
+from anvil.collectors.load.requests import PlannedRequest, Target
 from anvil.collectors.load.resolution import Resolution, compare
 from anvil.collectors.load.truth import MODEL, TRUTH, Schedule, truth_server
 

@@ -26,10 +26,11 @@ from contextlib import contextmanager
 from selectors import EVENT_READ, EVENT_WRITE, DefaultSelector
 from threading import Event
 
+from anvil.collectors.interface import Deadlines
 from anvil.collectors.load.clocks import Clocks
 from anvil.collectors.load.inflight import InFlight
 from anvil.collectors.load.record import RequestRecord, RunRecord
-from anvil.collectors.load.requests import Deadlines, PlannedRequest, Target
+from anvil.collectors.load.requests import PlannedRequest, Target
 from anvil.collectors.load.stamps import stamping
 from anvil.collectors.load.wire import Wire
 from anvil.collectors.withholding import clean_text

@@ -27,16 +27,6 @@ class PlannedRequest:
 
 
 @dataclass(frozen=True)
-class Deadlines:
-    """How long each wait may take, in seconds; `first_byte_s` and `total_s` begin with the request."""
-
-    connect_s: float = 10.0
-    first_byte_s: float = 3600.0
-    idle_s: float = 120.0
-    total_s: float = 7200.0
-
-
-@dataclass(frozen=True)
 class Target:
     """An endpoint, resolved: where to connect, whom to trust, and what stands before each body.
 

@@ -10,10 +10,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from anvil.collectors.bodies import Unreadable, read_object
-from anvil.collectors.client import Client, Deadlines
+from anvil.collectors.client import Client
 from anvil.collectors.completion import read_chat
 from anvil.collectors.endpoints import EndpointBlock, make_endpoint
-from anvil.collectors.interface import Answer, Exchange
+from anvil.collectors.interface import Answer, Deadlines, Exchange
 from anvil.collectors.recipes.gates import GatePlace, RestorationGate
 from anvil.collectors.restoration.state import Kept, State
 from anvil.ledger.errors import CollectorError

@@ -35,9 +35,9 @@ from anvil.collectors.checks import (
 from anvil.collectors.checks.control import ThinkingControl
 from anvil.collectors.checks.interface import Launched as LaunchedForChecks
 from anvil.collectors.cleaning import clean_event
-from anvil.collectors.client import Client, Deadlines
+from anvil.collectors.client import Client
 from anvil.collectors.health import Health, observe_health
-from anvil.collectors.interface import Endpoint
+from anvil.collectors.interface import Deadlines, Endpoint
 from anvil.collectors.launchers.containers import EngineUnreachable
 from anvil.collectors.launchers.interface import LOOPBACK, NOBODY_KNOWS, Launcher, LaunchFailed, Running
 from anvil.collectors.recipes import SelectedCheck

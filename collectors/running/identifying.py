@@ -13,9 +13,9 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
 from typing import Any
 
-from anvil.collectors.client import Client, Deadlines
+from anvil.collectors.client import Client
 from anvil.collectors.identity import Identity, Launched, identify, identify_behind
-from anvil.collectors.interface import Endpoint, Exchange, Recorder
+from anvil.collectors.interface import Deadlines, Endpoint, Exchange, Recorder
 from anvil.collectors.launchers.interface import Running
 from anvil.collectors.recipes import Attempt
 from anvil.collectors.reports import READERS, read_report

@@ -19,6 +19,7 @@ from anvil.collectors.checks.parameters import parse
 from anvil.collectors.launchers.logs import DEFAULT_LIMITS
 from anvil.collectors.recipes import Attempt, SelectedCheck
 from anvil.ledger.errors import CollectorError
+from anvil.ledger.wording import spell_bytes
 
 ADVICE = (
     "Make room there, or give a lower `min_free_bytes` in the site file; `anvil status --disk` shows what "
@@ -99,11 +100,9 @@ class Space:
             CollectorError: a disk cannot be looked at.
         """
         scarcest = min(self.disks(), key=lambda disk: disk.free_bytes)
-        told = f"about {_rough(estimate)} will be kept; {_rough(scarcest.free_bytes)} are free"
+        told = f"about {spell_bytes(estimate)} will be kept; {spell_bytes(scarcest.free_bytes)} are free"
         if scarcest.free_bytes - estimate < self.min_free_bytes:
-            told += (
-                f", and {_rough(self.min_free_bytes)} are to stay so: the run may end before its last check"
-            )
+            told += f", and {spell_bytes(self.min_free_bytes)} are to stay so: the run may end before its last check"
         return told
 
 
@@ -122,16 +121,6 @@ def _check_bytes(chosen: SelectedCheck) -> int:
     # Besides the depths there is a prompt without the needle, and one to count tokens by.
     requests = int(max(given.get("requests", 0), len(given.get("depths", ())) + 2))
     return requests * (prompt + _EXCHANGE_BYTES)
-
-
-def _rough(size: int) -> str:
-    """Return a size for people, in decimal units."""
-    amount, unit = float(size), "bytes"
-    for larger in ("kB", "MB", "GB", "TB"):
-        if amount < 1000:
-            break
-        amount, unit = amount / 1000, larger
-    return f"{amount:.3g} {unit}" if amount < 1000 else f"{amount:,.0f} {unit}"
 
 
 def _listed(words: Sequence[str]) -> str:

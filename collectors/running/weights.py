@@ -24,12 +24,13 @@ from anvil.collectors.running.planning import Planned
 from anvil.collectors.site import Site
 from anvil.collectors.weights.hashing import Hashing
 from anvil.collectors.weights.inspection import Inspection, Wanted, inspect
-from anvil.collectors.weights.rates import spell_bytes, spell_rate
+from anvil.collectors.weights.rates import spell_rate
 from anvil.collectors.weights.recording import event_of, event_without, inventory_of, recall, remember
 from anvil.ledger.clock import system_clock
 from anvil.ledger.drafts import Attachment
 from anvil.ledger.errors import CollectorError
 from anvil.ledger.events import WeightsInspected
+from anvil.ledger.wording import spell_bytes
 
 _TOLD_EVERY_S = 10.0
 

@@ -2,16 +2,7 @@
 
 from __future__ import annotations
 
-_UNITS = ("B", "kB", "MB", "GB", "TB", "PB")
-
-
-def spell_bytes(size: float) -> str:
-    """Return a size with its decimal unit: `1.9 GB`."""
-    for unit in _UNITS[:-1]:
-        if size < 1000:
-            return f"{size:.0f} B" if unit == "B" else f"{size:.1f} {unit}"
-        size /= 1000
-    return f"{size:.1f} {_UNITS[-1]}"
+from anvil.ledger.wording import spell_bytes
 
 
 def spell_rate(size: int, elapsed_ns: int) -> str:

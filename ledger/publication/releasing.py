@@ -24,7 +24,7 @@ from anvil.ledger.drafts import Draft
 from anvil.ledger.envelope import Envelope
 from anvil.ledger.errors import LedgerBusy, LedgerError, Malformed, PublicationRefused
 from anvil.ledger.events import PublicationReleased, decode
-from anvil.ledger.files import flush_directory, make_private_directory, write_whole
+from anvil.ledger.files import flush_path, make_private_directory, write_whole
 from anvil.ledger.header import Header, Subject
 from anvil.ledger.places import by_origin, state_directory
 from anvil.ledger.publication import layout
@@ -68,7 +68,7 @@ class Pending:
     def forget(self) -> None:
         """Remove it: nothing is under way any more."""
         self.path.unlink(missing_ok=True)
-        flush_directory(self.path.parent)
+        flush_path(self.path.parent)
 
 
 def release(
@@ -186,7 +186,7 @@ def _finish(ledger: Ledger, pending: Pending, found: Recorded, files: Files) -> 
         if pending.target.exists():  # only an empty directory would be replaced
             raise FileExistsError(None, "there is something now", str(pending.target))
         pending.staging.rename(pending.target)
-        flush_directory(pending.target.parent)
+        flush_path(pending.target.parent)
         pending.forget()
     except (OSError, LedgerError) as error:
         why = error.strerror if isinstance(error, OSError) else str(error)
@@ -206,7 +206,7 @@ def _write(folder: Path, files: Files) -> None:
         write_whole(place, content)
         folders.add(place.parent)
     for each in sorted(folders, reverse=True):
-        flush_directory(each)
+        flush_path(each)
 
 
 def _undo_unless_released(ledger: Ledger, pending: Pending) -> None:

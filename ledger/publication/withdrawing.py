@@ -13,7 +13,7 @@ from anvil.ledger.drafts import Draft
 from anvil.ledger.envelope import Envelope
 from anvil.ledger.errors import LedgerError, PublicationRefused
 from anvil.ledger.events import PublicationReleased, PublicationWithdrawn, build, decode
-from anvil.ledger.files import flush_directory, write_whole
+from anvil.ledger.files import flush_path, write_whole
 from anvil.ledger.header import Header, Subject
 from anvil.ledger.merkle import leaf_hash
 from anvil.ledger.note import SignedNote
@@ -87,7 +87,7 @@ def _tell(ledger: Ledger, recorded: Recorded, folder: Path, reason: str, name: s
             if not kept.exists():  # else an earlier try had moved it already
                 write_whole(kept, layout.read(folder, path))
             write_whole(folder / path, notice(form, reason, name))
-        flush_directory(folder)
+        flush_path(folder)
     except OSError as error:
         raise LedgerError(
             f"the withdrawal is event {recorded.index}; {folder} could not be written: {error.strerror}",

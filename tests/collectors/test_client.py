@@ -14,8 +14,8 @@ import pytest
 from support.asking import CHAT, PATIENT, SHORT, ask
 from support.endpoint import CASES, Chat, Pause, Reply, Request, Server, case, events
 
-from anvil.collectors.client import Client, Deadlines
-from anvil.collectors.interface import Endpoint, Exchange
+from anvil.collectors.client import Client
+from anvil.collectors.interface import Deadlines, Endpoint, Exchange
 from anvil.ledger.events.checks import FailureClass
 
 KEY = "sk-not-a-real-key-0123456789"

@@ -13,9 +13,9 @@ import pytest
 from support.checking import MemoryRecorder
 from support.endpoint import HANG, RESET, Chat, Reply, Server
 
-from anvil.collectors.client import Client, Deadlines
+from anvil.collectors.client import Client
 from anvil.collectors.health import Health, observe_health, retry_after_s
-from anvil.collectors.interface import Endpoint
+from anvil.collectors.interface import Deadlines, Endpoint
 from anvil.ledger.clock import system_clock
 
 SECOND = 1_000_000_000

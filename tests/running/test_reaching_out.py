@@ -15,9 +15,9 @@ from support.launching import free_port
 from support.running import Bench
 from support.wheels import CONTENT, model_wheel, package
 
-from anvil.collectors.client import Client, Deadlines
+from anvil.collectors.client import Client
 from anvil.collectors.engines.models import cached_path, fetch_model
-from anvil.collectors.interface import Endpoint, Exchange
+from anvil.collectors.interface import Deadlines, Endpoint, Exchange
 from anvil.collectors.trust import trusting
 from anvil.ledger.errors import CollectorError
 from anvil.ledger.events import HealthObserved, StreamClosed

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from anvil.collectors.client import Client, Deadlines
-from anvil.collectors.interface import Endpoint, Exchange
+from anvil.collectors.client import Client
+from anvil.collectors.interface import Deadlines, Endpoint, Exchange
 from support.endpoint import Server
 
 CHAT = "/v1/chat/completions"

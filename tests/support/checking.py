@@ -17,8 +17,8 @@ from typing import Any
 from anvil.collectors.checks import CHECKS, History, UnderTest, carry_out, context
 from anvil.collectors.checks.control import ThinkingControl
 from anvil.collectors.checks.interface import CheckContext
-from anvil.collectors.client import Client, Deadlines
-from anvil.collectors.interface import Endpoint
+from anvil.collectors.client import Client
+from anvil.collectors.interface import Deadlines, Endpoint
 from anvil.ledger.blobs import BlobRef
 from anvil.ledger.drafts import Attachment
 from anvil.ledger.events import Event

@@ -25,8 +25,11 @@ def _compact(value: object) -> bytes:
 
 
 def _url_safe(entry: bytes) -> bytes:
-    value = _json(entry)
-    value["payload"] = urlsafe_b64encode(Envelope.parse(entry).header).decode()
+    """Spell header and signatures in the other alphabet; a header of ASCII has hardly ever a `+` or `/`."""
+    value, envelope = _json(entry), Envelope.parse(entry)
+    value["payload"] = urlsafe_b64encode(envelope.header).decode()
+    for spelled, signature in zip(value["signatures"], envelope.signatures, strict=True):
+        spelled["sig"] = urlsafe_b64encode(signature.value).decode()
     return _compact(value)
 
 
@@ -50,7 +53,7 @@ SPELLINGS: dict[str, Callable[[bytes], bytes]] = {
     "order inside a signature": lambda entry: entry.replace(b'"keyid"', b'"keyid" '),
     "newline": lambda entry: entry + b"\n",
     "no padding": lambda entry: entry.replace(b'=="}', b'"}'),
-    "url-safe base64": lambda entry: _url_safe(entry).replace(b"-", b"-", 1),
+    "url-safe base64": _url_safe,
     "unused bits": _last_bits,
     "upper-case key id": lambda entry: entry[:-150] + entry[-150:].replace(b"a", b"A").replace(b"b", b"B"),
     "escaped payload type": lambda entry: entry.replace(b"application/vnd", b"application\\/vnd"),
@@ -72,14 +75,15 @@ def replace_entry(small: Small, index: int, entry: bytes) -> None:
 
 @pytest.mark.parametrize("spelling", SPELLINGS)
 def test_in_another_spelling(small: Small, spelling: str) -> None:
-    entry = small.entries()[PUBLIC]
-    other = SPELLINGS[spelling](entry)
-    if other == entry:
-        pytest.skip("this entry has no such character")
-    replace_entry(small, PUBLIC, other)
+    entries = small.entries()
+    # the public one where it has such a character, else the first that has
+    order = sorted(range(len(entries)), key=lambda index: index != PUBLIC)
+    index = next(index for index in order if SPELLINGS[spelling](entries[index]) != entries[index])
+    other = SPELLINGS[spelling](entries[index])
+    replace_entry(small, index, other)
     report = small.verify()
-    refused(report, "non-canonical", PUBLIC)
-    refused(report, "tampered", PUBLIC)
+    refused(report, "non-canonical", index)
+    refused(report, "tampered", index)
 
 
 @pytest.mark.parametrize("spelling", ["spaces", "newline", "unused bits"])
