@@ -148,6 +148,8 @@ def step(state: Campaigns, seen: Seen) -> Campaigns:  # noqa: C901  # one line a
             return _attempt(state, seen, lambda a: replace(a, is_stopped=True))
         case CheckCompleted():
             return _attempt(state, seen, lambda a: a.checked(seen, event))
+        case SuiteCompleted():
+            return _attempt(state, seen, lambda a: a.repeated(seen, event))
         case ObservationNoted():
             said = {seen.entry_hash: seen.index}
             return _campaign(state, seen, lambda c: replace(c, observations={**c.observations, **said}))
@@ -178,7 +180,6 @@ def step(state: Campaigns, seen: Seen) -> Campaigns:  # noqa: C901  # one line a
             | EngineReported()
             | LogRetained()
             | LogExcerpted()
-            | SuiteCompleted()
             | LoadMeasured()
             | RestorationChecked()
             | PublicationReleased()

@@ -21,6 +21,7 @@ from anvil.collectors.running.narration import Narrator, narrator
 from anvil.collectors.running.run import Done, Running, RunPlan, carry_out
 from anvil.collectors.running.space import Space
 from anvil.collectors.site import Site, load_site
+from anvil.collectors.suites import complaints_of_suite
 from anvil.collectors.withholding import Secrets
 from anvil.ledger.commands.output import answer, answer_json, json_option, place
 from anvil.ledger.errors import CollectorError
@@ -35,7 +36,7 @@ _file = click.Path(path_type=Path, dir_okay=False, exists=True)
 @click.argument("recipe", required=False)
 @click.option("--site", "site_file", type=_file, help="What belongs to this host (default: anvil-site.toml).")
 @click.option("--campaign", help="Record under this campaign instead of the recipe's.")
-@click.option("--only", multiple=True, metavar="CHECK", help="Only this check; may be repeated.")
+@click.option("--only", multiple=True, metavar="NAME", help="Only this check or suite; may be repeated.")
 @click.option(
     "--attempt", "attempts", multiple=True, metavar="KEY", help="Only this attempt; may be repeated."
 )
@@ -74,12 +75,16 @@ def run(
         raise click.UsageError("--gates looks at the gates of one RECIPE, and recovers nothing.")
     site = load_site(site_file)
     if only_gates and recipe is not None:
-        look_at_gates(load_recipe(recipe, complaints_of), site, campaign, as_json=as_json)
+        look_at_gates(
+            load_recipe(recipe, complaints_of, complaints_of_suite), site, campaign, as_json=as_json
+        )
         return
     plan = (
         None
         if recipe is None or only_recover
-        else _plan(load_recipe(recipe, complaints_of), site, campaign, only, attempts, base_url)
+        else _plan(
+            load_recipe(recipe, complaints_of, complaints_of_suite), site, campaign, only, attempts, base_url
+        )
     )
     told = narrator()
     try:
@@ -164,7 +169,8 @@ def _plan(
 ) -> RunPlan:
     _require_known("attempt", attempts, [a.key for a in recipe.attempts])
     chosen = tuple(a for a in recipe.attempts if not attempts or a.key in attempts)
-    _require_known("check", only, [name for a in chosen for c in a.checks for name in (c.name, c.id)])
+    selected = [one for a in chosen for one in (*a.checks, *a.suites)]
+    _require_known("check or suite", only, [name for one in selected for name in (one.name, one.id)])
     if campaign is not None and not Subject.is_label(campaign):
         raise click.BadParameter(
             f"{campaign!r} is no label: small letters, digits, and . _ - after the first"

@@ -46,6 +46,11 @@ class _Scanner:
                 self._pair(table)
         return self.found
 
+    def begin(self) -> None:
+        """Step over one value that is the whole document."""
+        self._skip(_BLANK)
+        self._value(())
+
     def _line(self) -> int:
         return bisect_right(self.ends, self.at - 1) + 1
 
@@ -100,7 +105,7 @@ class _Scanner:
         after, self.at = self.at, start
         for count in range(1, len(keys) + 1):
             self._note((*table, *keys[:count]))
-        self.at = after + 1  # the equals sign
+        self.at = after + 1  # the equals sign; in JSON a colon
         self._value((*table, *keys))
 
     def _value(self, path: KeyPath) -> None:
@@ -134,6 +139,16 @@ class _Scanner:
 def key_lines(text: str) -> Mapping[KeyPath, int]:
     """Return the line of each key path of a document that `tomllib` accepts."""
     return _Scanner(text).document()
+
+
+def json_key_lines(text: str) -> Mapping[KeyPath, int]:
+    """Return the line of each key path of a JSON object that `json` accepts.
+
+    To a reader that steps over values JSON is an inline table of TOML with other signs between key and value.
+    """
+    scanner = _Scanner(text)
+    scanner.begin()
+    return scanner.found
 
 
 def line_of(lines: Mapping[KeyPath, int], path: KeyPath) -> int:

@@ -12,6 +12,7 @@ from pathlib import Path
 from anvil.collectors.recipes.consistency import JudgeCheck, complaints
 from anvil.collectors.recipes.recipe import Recipe, RecipeFile
 from anvil.collectors.recipes.resolve import resolve_attempt
+from anvil.collectors.recipes.suitefiles import JudgeSuite, SuiteFiles, suite_complaints
 from anvil.collectors.recipes.tomlfile import TomlFile, read_toml, validated
 from anvil.ledger.errors import CollectorError
 from anvil.ledger.files import open_plain
@@ -27,10 +28,13 @@ def packaged_recipes() -> tuple[str, ...]:
     return tuple(sorted(name.removesuffix(_SUFFIX) for name in names if name.endswith(_SUFFIX)))
 
 
-def load_recipe(path_or_name: str | Path, judge: JudgeCheck | None = None) -> Recipe:
+def load_recipe(
+    path_or_name: str | Path, judge: JudgeCheck | None = None, judge_suite: JudgeSuite | None = None
+) -> Recipe:
     """Return a recipe, read, found consistent and resolved.
 
-    `judge` knows which checks there are and what they can be told; without one they are not looked at.
+    `judge` knows which checks there are and what they can be told, `judge_suite` likewise of suites; without
+    one they are not looked at.
 
     Raises:
         FileRefused: it is no recipe, or combines what cannot be; each problem has its line and what
@@ -38,22 +42,33 @@ def load_recipe(path_or_name: str | Path, judge: JudgeCheck | None = None) -> Re
         CollectorError: there is no such file, and no packaged recipe of that name.
     """
     source, content = _content(path_or_name)
-    return parse_recipe(content, source, judge)
+    directory = None if source != str(path_or_name) else Path(source).parent
+    return parse_recipe(content, source, judge, judge_suite, directory=directory)
 
 
-def parse_recipe(content: bytes, source: str, judge: JudgeCheck | None = None) -> Recipe:
+def parse_recipe(
+    content: bytes,
+    source: str,
+    judge: JudgeCheck | None = None,
+    judge_suite: JudgeSuite | None = None,
+    *,
+    directory: Path | None = None,
+) -> Recipe:
     """Return the recipe that these bytes are; `source` is how its problems name the file.
+
+    `directory` is the recipe's folder, where the files of its suites are looked for.
 
     Raises:
         FileRefused: as for `load_recipe`.
     """
     toml = read_toml(content, source, "recipe")
     file = validated(toml, RecipeFile)
-    toml.refuse(complaints(file, judge))
-    return _recipe(toml, file)
+    suites = SuiteFiles(file, directory)
+    toml.refuse([*complaints(file, judge), *suites.complaints, *suite_complaints(file, suites, judge_suite)])
+    return _recipe(toml, file, suites)
 
 
-def _recipe(toml: TomlFile, file: RecipeFile) -> Recipe:
+def _recipe(toml: TomlFile, file: RecipeFile, suites: SuiteFiles) -> Recipe:
     return Recipe(
         name=file.name,
         campaign=file.campaign,
@@ -66,6 +81,7 @@ def _recipe(toml: TomlFile, file: RecipeFile) -> Recipe:
         experiments=file.experiments,
         restoration=file.restoration,
         deadlines=file.deadlines,
+        suite_files=suites.content,
     )
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from anvil.collectors.recipes import Recipe, SelectedCheck
+from anvil.collectors.recipes import Recipe, SelectedCheck, SelectedSuite
+from anvil.collectors.recipes.parts import Selected
 from anvil.collectors.running.planning import Planned
 from anvil.collectors.withholding import clean_argv
 from anvil.ledger.events import RecipeDeclared
@@ -12,9 +13,9 @@ from anvil.ledger.events.recipes import DeclaredAttempt, DeclaredCandidate, Sett
 
 
 def declare(
-    recipe: Recipe, planned: Sequence[Planned], selected: Mapping[str, Sequence[SelectedCheck]]
+    recipe: Recipe, planned: Sequence[Planned], selected: Mapping[str, Sequence[Selected]]
 ) -> RecipeDeclared:
-    """Return the event for the attempts of this run; `selected` are its checks by attempt."""
+    """Return the event for the attempts of this run; `selected` are its checks and suites by attempt."""
     keys = {item.attempt.candidate for item in planned}
     return RecipeDeclared(
         recipe=recipe.name,
@@ -35,7 +36,7 @@ def declare(
     )
 
 
-def _attempt(item: Planned, selected: Sequence[SelectedCheck]) -> DeclaredAttempt:
+def _attempt(item: Planned, selected: Sequence[Selected]) -> DeclaredAttempt:
     attempt = item.attempt
     return DeclaredAttempt(
         key=attempt.key,
@@ -46,5 +47,6 @@ def _attempt(item: Planned, selected: Sequence[SelectedCheck]) -> DeclaredAttemp
         image=attempt.image,
         image_id=attempt.image_id,
         settings=tuple(Setting(name=name, value=value) for name, value in attempt.settings.items()),
-        checks=tuple(check.name for check in selected),
+        checks=tuple(one.name for one in selected if isinstance(one, SelectedCheck)),
+        suites=tuple(one.name for one in selected if isinstance(one, SelectedSuite)),
     )

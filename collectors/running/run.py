@@ -21,7 +21,8 @@ from pathlib import Path
 
 from anvil.collectors.journal import Journal
 from anvil.collectors.launchers.interface import Launcher, LaunchFailed, Provenance
-from anvil.collectors.recipes import Attempt, Recipe, SelectedCheck
+from anvil.collectors.recipes import Attempt, Recipe, SelectedCheck, SelectedSuite
+from anvil.collectors.recipes.parts import Selected
 from anvil.collectors.recorder import LedgerRecorder
 from anvil.collectors.recovery import name_kept, unnamed
 from anvil.collectors.running.attempt import FREE_IT, AttemptRun
@@ -31,6 +32,7 @@ from anvil.collectors.running.narration import Narrator
 from anvil.collectors.running.planning import Planned, plan_attempt
 from anvil.collectors.running.restoration import plan_of, restoration
 from anvil.collectors.running.space import DiskFull, Space, estimate_bytes
+from anvil.collectors.running.suites import chosen_suites, suite_bytes
 from anvil.collectors.running.weights import WeightsStep
 from anvil.collectors.site import Site
 from anvil.ledger.drafts import Attachment
@@ -44,7 +46,7 @@ RECIPE_TYPE = "application/toml"
 
 @dataclass(frozen=True)
 class RunPlan:
-    """What is to be run: a recipe, on this host, into this campaign; `only` names checks, none for all."""
+    """What is to be run: a recipe, on this host, into this campaign; `only` names checks and suites, none for all."""
 
     recipe: Recipe
     attempts: tuple[Attempt, ...]
@@ -55,7 +57,14 @@ class RunPlan:
 
     def selected(self, attempt: Attempt) -> tuple[SelectedCheck, ...]:
         """Return the checks that this run carries out in an attempt."""
-        return tuple(c for c in attempt.checks if not self.only or c.name in self.only or c.id in self.only)
+        return tuple(check for check in attempt.checks if self._is_wanted(check))
+
+    def suites(self, attempt: Attempt) -> tuple[SelectedSuite, ...]:
+        """Return the suites that this run carries out in an attempt."""
+        return tuple(suite for suite in attempt.suites if self._is_wanted(suite))
+
+    def _is_wanted(self, one: Selected) -> bool:
+        return not self.only or one.name in self.only or one.id in self.only
 
 
 @dataclass(frozen=True)
@@ -87,6 +96,8 @@ async def carry_out(plan: RunPlan, running: Running) -> Done:
     """
     running.space.require("the run was not started")
     estimate = estimate_bytes((attempt, plan.selected(attempt)) for attempt in plan.attempts)
+    suites = (chosen_suites(plan.recipe, plan.suites(attempt)) for attempt in plan.attempts)
+    estimate += sum(suite_bytes(suite) for several in suites for suite in several)
     running.narrator.say(running.space.outlook(estimate))
     groups = [[_lane(plan, running, attempt) for attempt in group] for group in _side_by_side(plan.attempts)]
     for lane in (lane for lanes in groups for lane in lanes):
@@ -160,9 +171,9 @@ class _Lane:
     async def _run(
         self, plan: RunPlan, running: Running, recorder: LedgerRecorder, holder: str | None
     ) -> None:
-        selected = plan.selected(self.planned.attempt)
+        selected, suites = plan.selected(self.planned.attempt), plan.suites(self.planned.attempt)
         campaign = Subject(plan.campaign)
-        event = declare(plan.recipe, [self.planned], {self.planned.attempt.key: selected})
+        event = declare(plan.recipe, [self.planned], {self.planned.attempt.key: [*selected, *suites]})
         blob = recorder.about(campaign).keep(plan.recipe.content, name="recipe")
         recorder.append(event, subject=campaign, attachments=(Attachment("recipe", RECIPE_TYPE, blob),))
         launcher = _launcher(self.planned, running.launchers)
@@ -171,8 +182,9 @@ class _Lane:
         async with HostStep(about, self.planned):
             weights = await looking.run(self.planned)
             attempt = AttemptRun(
-                self.planned, launcher, about, running.narrator, selected, running.space, weights
-            )
+                self.planned, launcher, about, running.narrator, selected, running.space, weights,
+                chosen_suites(plan.recipe, suites),
+            )  # fmt: skip
             await attempt.run(holder)
 
 

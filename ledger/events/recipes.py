@@ -65,6 +65,8 @@ class DeclaredAttempt(Facts):
     """The settings that the recipe states."""
     checks: Annotated[tuple[Label, ...], Field(strict=False)]
     """The checks that are selected, in order. What is not listed is absent, not missing."""
+    suites: Annotated[tuple[Label, ...], Field(strict=False)]
+    """The suites that are selected, likewise."""
 
 
 class RecipeDeclared(Event):

@@ -131,6 +131,7 @@ NOT_TO_BE_INSTALLED = frozenset({"evidence", "nvidia", "seeds", "vectors"})
 PROBES: dict[str, Callable[[], str]] = {
     "bwrap": _bwrap,
     "chromium": _chromium,
+    "diff": lambda: _on_path("diff"),
     "docker": _docker,
     "evidence": lambda: _folder(EVIDENCE, "ANVIL_TEST_EVIDENCE"),
     "go": _go,
