@@ -58,7 +58,6 @@ _PLAN = (
     "output_cap_tokens",
     "ignores_eos",
     "shared_prefix_tokens",
-    "parameters",
 )
 """What makes two runs repetitions of one another (rule 4)."""
 

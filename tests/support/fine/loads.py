@@ -7,7 +7,7 @@ from typing import Any
 
 from anvil.ledger.events import LoadMeasured
 from anvil.ledger.rows import Row, RunRow
-from support.fine.stage import Public, Stage
+from support.fine.stage import Public, Stage, made
 
 PARSER = 1
 
@@ -138,8 +138,10 @@ def measured(rows: Sequence[Row], run: int = 1, **more: Any) -> LoadMeasured:
         "parameters": (),
         "findings": (),
         "messages": None,
+        "output_events": 2 * len(outcomes),
+        "output_reads": 2 * len(outcomes),
     }
-    return LoadMeasured(**members | more)
+    return made(LoadMeasured, **members | more)
 
 
 def load(stage: Stage, candidate: str, attempt: str, rows: Sequence[Row], run: int = 1, **more: Any) -> int:

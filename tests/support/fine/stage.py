@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from anvil.ledger.blobs import BlobRef
 from anvil.ledger.commitments import Opening
@@ -19,6 +19,7 @@ from anvil.ledger.creation import create_ledger
 from anvil.ledger.drafts import Attachment, seal
 from anvil.ledger.drafts import Draft as Unrecorded
 from anvil.ledger.events import Event, StreamOpened
+from anvil.ledger.events.base import Facts
 from anvil.ledger.header import NO_SUBJECT, ArtifactEntry, Header, Subject
 from anvil.ledger.places import LedgerPlace
 from anvil.ledger.public import Role
@@ -30,8 +31,15 @@ from anvil.projections.record import Record, fold
 from anvil.projections.rendering import Draft, draft
 from anvil.projections.seen import Seen
 
+EventT = TypeVar("EventT", bound=Facts)
+
 ORIGIN = "fine.test.invalid/log"
 Telling = Event | Callable[[Sequence[str]], Event]
+
+
+def made(cls: type[EventT], **members: Any) -> EventT:
+    """Return facts with these members; what the class has no field for is left out."""
+    return cls(**{name: value for name, value in members.items() if name in cls.model_fields})
 
 
 class Public(bytes):
