@@ -289,13 +289,13 @@ class _Growing:
                 | DecisionRecorded()
                 | ImportRecorded()
                 | StatementImported()
+                | ArtifactDisclosed()
             ):
                 self._campaign(seen).general.append(self._kept(seen))
             case (
                 KeyAdded()
                 | KeyRotated()
                 | SealedRedacted()
-                | ArtifactDisclosed()
                 | PublicationReleased()
                 | PublicationWithdrawn()
                 | ExcerptApproved()
