@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Generic, TypeVar
 
@@ -85,6 +85,8 @@ class Recorded:
     evidence: Evidence
     campaign: Campaign
     plans: Plans
+    elsewhere: frozenset[str] = frozenset()
+    """Attempts that a document has no place for."""
 
     @classmethod
     def of(cls, evidence: Evidence, campaign: Campaign) -> Recorded | None:
@@ -107,9 +109,14 @@ class Recorded:
             named = [self.plans.candidate_of(launch) for launch in launches]
             plan = self.plans.attempts.get(key)
             candidate = next((one for one in reversed(named) if one), plan[1].candidate if plan else None)
-            if candidate is not None and (plan is not None or spoken_of):
+            is_known = plan is not None or bool(spoken_of)
+            if candidate is not None and is_known and key not in self.elsewhere:
                 made.append(Attempt(key, candidate, plan, spoken_of))
         return tuple(made)
+
+    def without(self, attempts: Iterable[str]) -> Recorded:
+        """Return it without some attempts."""
+        return replace(self, elsewhere=frozenset(attempts))
 
     @cached_property
     def candidates(self) -> tuple[str, ...]:

@@ -81,8 +81,9 @@ class Loads:
     @classmethod
     def of(cls, recorded: Recorded) -> Loads:
         """Return the cells that give figures."""
+        keys = {attempt.key for attempt in recorded.attempts}
         found = cells(recorded.evidence, recorded.campaign)
-        return cls(recorded, tuple(cell for cell in found if cell.sources))
+        return cls(recorded, tuple(cell for cell in found if cell.sources and keys & set(cell.attempts)))
 
     @cached_property
     def by_candidate(self) -> tuple[Cell, ...]:
@@ -157,10 +158,11 @@ class Loads:
         figures = {name: printed(of(cell, leaf), leaf) for name, leaf in LONGEST.items()}
         return Group({"key": self.recorded.key_of(candidate), "status": answered(cell), **figures})
 
-    def notes(self) -> Iterator[str]:
-        """Yield what must be said beside the figures (rule 3)."""
-        for cell in self.by_candidate:
-            name = f"{cell.protocol} {cell.cell} of {cell.candidate}"
+    def notes(self, *, by_attempt: bool = False) -> Iterator[str]:
+        """Yield what must be said beside the figures (rule 3), by candidate or by attempt."""
+        for cell in self.by_attempt if by_attempt else self.by_candidate:
+            whose = cell.attempts[0] if by_attempt else cell.candidate
+            name = f"{cell.protocol} {cell.cell} of {whose}"
             if cell.runs:
                 yield f"Load, {name}: {of(cell, OUTPUT).counts.words}."
             yield from (f"Left out: {one.name}, since {one.words}." for one in cell.left_out)

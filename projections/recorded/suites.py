@@ -3,6 +3,7 @@
 1. Of each attempt the newest result of each suite of its newest launch counts. Over several attempts counts are added.
 2. A result is passed out of expected repetitions: those in which nothing was learned did not pass.
 3. *Stable* is never said without its rate: a suite passed at the required rate, and as many repetitions.
+   A retrieval is named with the prompt tokens that the endpoint counted.
 4. Of a corpus the counts are by modality, and its digest is that of the bytes that were kept.
 """
 
@@ -17,6 +18,7 @@ from anvil.projections.recorded.campaign import Attempt, Of, Recorded
 Result = Of[SuiteCompleted]
 """What became of one suite."""
 
+_RETRIEVAL = "retrieval"
 MULTIMODAL = "multimodal"
 """The suite that a corpus is made of."""
 
@@ -58,8 +60,9 @@ def repeated(recorded: Recorded, attempt: Attempt) -> Figure:
         for field in ("selected_as", "outcome", "passed", "expected", "required_rate")
     ]
     repetitions = [_repetitions(result) for result in found]
+    sizes = [_size(result) for result in found]
     rule = "suites that passed at their required rate, and those that did not"
-    return compose(rule, lambda *values: _words(values, repetitions), *figures)
+    return compose(rule, lambda *values: _words(values, repetitions, sizes), *figures)
 
 
 def corpora(recorded: Recorded, attempt: Attempt) -> list[tuple[Figure, Group]]:
@@ -125,16 +128,24 @@ def _repetitions(result: Result) -> int:
     return counts.pop() if len(counts) == 1 else 0
 
 
-def _words(values: tuple[object, ...], repetitions: list[int]) -> str:
+def _size(result: Result) -> str:
+    """Return the fewest prompt tokens that were counted for a retrieval, as it is written before its name."""
+    counts = [request.prompt_tokens for request in result.event.requests if request.prompt_tokens is not None]
+    return f"{min(counts)}-token " if counts and result.event.suite == _RETRIEVAL else ""
+
+
+def _words(values: tuple[object, ...], repetitions: list[int], sizes: list[str]) -> str:
     results_ = [values[at : at + 5] for at in range(0, len(values), 5)]
     passed: dict[str, list[str]] = {}
     failed = []
-    for (name, outcome, ok, expected, rate), repeated_ in zip(results_, repetitions, strict=True):
+    for (name, outcome, ok, expected, rate), repeated_, size in zip(
+        results_, repetitions, sizes, strict=True
+    ):
         if outcome == "passed":
             times = f", each {repeated_} times" if repeated_ else ""
-            passed.setdefault(f"passed at a required rate of {rate}{times}", []).append(str(name))
+            passed.setdefault(f"passed at a required rate of {rate}{times}", []).append(f"{size}{name}")
         else:
-            failed.append(f"{name} {ok}/{expected} {outcome}")
+            failed.append(f"{size}{name} {ok}/{expected} {outcome}")
     return "; ".join([*(f"{', '.join(names)} {how}" for how, names in passed.items()), *failed])
 
 

@@ -106,7 +106,7 @@ class Inspections:
                     "stated_identities",
                     "matched_identities",
                 ),
-                "outcome": self._outcome(),
+                "outcome": self.outcome(),
                 "shards": self.recorded.listing(
                     "tensor files that were read",
                     [(figure, figure) for source in self.read.values() for figure in _digests(source)],
@@ -140,7 +140,8 @@ class Inspections:
 
         return derive(rule, apply, *figures)
 
-    def _outcome(self) -> Figure:
+    def outcome(self) -> Figure:
+        """Return what the inspections found, in words."""
         fields = ("tensor_files", "stated_identities", "matched_identities")
         identities = self._over("identities that matched, in words", _matched, *fields)
         if identities.value is None:

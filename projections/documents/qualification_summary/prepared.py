@@ -2,7 +2,9 @@
 
 1. A campaign's candidates stand side by side, as many as there are. What was recorded and what an imported document
    says give the same figures by the same names; where there are both, the record goes on from the document.
-2. The limit names, by candidate, what each part of the document rests on, and says everything that figures
+2. Attempts whose settings are not those of their candidate's first attempt are experiments, and belong into another
+   document: they are named, and not counted.
+3. The limit names, by candidate, what each part of the document rests on, and says everything that figures
    alone would hide: what did not pass, what was left out, what disagrees, which label says something else than
    was counted.
 """
@@ -23,6 +25,7 @@ from anvil.projections.imported import Imported, imported, limit_of
 from anvil.projections.limits import EvidenceLimit
 from anvil.projections.record import Campaign
 from anvil.projections.recorded.campaign import Recorded
+from anvil.projections.recorded.experiments import Experiment, divided
 
 
 def prepare(evidence: Evidence, campaign: Campaign, _candidate: str) -> Prepared:
@@ -41,20 +44,24 @@ def prepare(evidence: Evidence, campaign: Campaign, _candidate: str) -> Prepared
                 advice="`anvil run RECIPE` records; `anvil import FILE --campaign NAME` takes a document in.",
             )
         return Prepared(earlier.figures(source, said), limit_of(source, said.quoted()))
-    summary = Summary(recorded, said)
+    experiments = divided(recorded)[1]
+    summary = Summary(recorded.without(one.attempt.key for one in experiments), said)
     root = summary.group
     if source is not None:
         before = earlier.figures(source, said)
         root = together(before, root)
         root = type(root)({**root.fields, "caveats": before.fields["caveats"]})
-    notes = tuple(_notes(summary, source))
+    notes = tuple(_notes(summary, source, experiments))
     limit = EvidenceLimit(tuple(summary.claims()), (), notes, said.quoted(), recorded.candidates)
     return Prepared(root, limit)
 
 
-def _notes(summary: Summary, source: Imported | None) -> Iterator[str]:
+def _notes(summary: Summary, source: Imported | None, experiments: tuple[Experiment, ...]) -> Iterator[str]:
     if source is not None:
         date = source.figure("document", "date").value
         yield f"What was not recorded here is taken from a document that somebody published ({date})."
         yield from source.losses()
+    if experiments:
+        told = ", ".join(f"{one.attempt.key} ({one.change().value})" for one in experiments)
+        yield f"Not shown here, since their settings are not those of their candidate's first attempt: {told}."
     yield from summary.notes()

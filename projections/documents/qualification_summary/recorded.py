@@ -7,18 +7,17 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from anvil.ledger.events import CaveatNoted
-from anvil.ledger.wording import counted
 from anvil.projections.conclusions import Conclusions
 from anvil.projections.figures import Figure, Group, Listing, derive, weakest
 from anvil.projections.limits import Claim
-from anvil.projections.recorded import gates, launches, reports, runtime, settings, suites
+from anvil.projections.recorded import gates, reports, runtime, settings, suites
 from anvil.projections.recorded.campaign import Recorded
 from anvil.projections.recorded.checks import Checks
 from anvil.projections.recorded.hardware import hardware
 from anvil.projections.recorded.loads import Loads, control_of
+from anvil.projections.recorded.summaries import REPORTED, differing, notes_on
 from anvil.projections.recorded.weights import Inspections
 
-_REPORTED = ("weight_memory_gib", "kv_capacity_tokens")
 _PARTS = {
     "functional": "the functional checks",
     "quality": "the repeated checks",
@@ -78,20 +77,8 @@ class Summary:
 
     def notes(self) -> Iterator[str]:
         """Yield what a reader must know of it first."""
-        recorded = self.recorded
-        every = list(recorded.kept())
-        if any(kept.is_synthetic for kept in every):
-            yield "Synthetic: recorded for a test or a demonstration, and no evidence of anything."
-        if absent := [attempt.key for attempt in recorded.attempts if not attempt.launches]:
-            yield f"Planned, and nothing was seen of it: {', '.join(absent)}."
-        if silent := sum(1 for kept in every if recorded.evidence.source(kept) is None):
-            yield f"Retracted or disowned, and supporting nothing: {silent} of {counted(len(every), 'event')}."
-        yield from launches.notes(recorded)
-        yield from runtime.disagreements(recorded)
-        yield from self._differing()
-        for checks in self._checks:
-            yield from checks.notes()
-        yield from suites.notes(recorded.attempts)
+        yield from notes_on(self.recorded)
+        yield from differing(self.recorded)
         yield from self._loads.notes()
         yield from self._inspections.notes()
         if undecided := [name for name, verdicts in self._verdicts.items() if not verdicts]:
@@ -119,7 +106,7 @@ class Summary:
     def _candidates(self) -> Iterator[Group]:
         for key, (planned, _) in self.recorded.plans.candidates.items():
             attempts = self.recorded.attempts_of(key)
-            reported = {name: reports.reported(self.recorded, attempts, name) for name in _REPORTED}
+            reported = {name: reports.reported(self.recorded, attempts, name) for name in REPORTED}
             verdicts = self._verdicts[key]
             yield Group(
                 {
@@ -137,13 +124,6 @@ class Summary:
             found = suites.quality(self.recorded, candidate)
             if found is not None:
                 yield found
-
-    def _differing(self) -> Iterator[str]:
-        for candidate in self.recorded.candidates:
-            for name in _REPORTED:
-                if numbers := reports.differing(self.recorded.attempts_of(candidate), name):
-                    what = name.replace("_", " ")
-                    yield f"Attempts of {candidate} reported different {what}: {', '.join(numbers)}."
 
     def _listed(self, rule: str, groups: Iterator[Group]) -> Listing:
         members = []

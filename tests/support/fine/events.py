@@ -186,6 +186,7 @@ def check(
 def suite(name: str, items: dict[str, tuple[int, int]], **more: Any) -> SuiteCompleted:
     """Return a suite by its items: how often each passed, and how often it was tried."""
     modalities = more.pop("modalities", {})
+    prompt_tokens = more.pop("prompt_tokens", 412)
     told = tuple(
         SuiteItem(
             item=item,
@@ -212,7 +213,7 @@ def suite(name: str, items: dict[str, tuple[int, int]], **more: Any) -> SuiteCom
         "passed": sum(item.passed for item in told),
         "items": told,
         "requests": tuple(
-            request(f"{item.item}.{at + 1}", "passed" if at < item.passed else "failed", None if at < item.passed else "wrong_value")
+            request(f"{item.item}.{at + 1}", "passed" if at < item.passed else "failed", None if at < item.passed else "wrong_value", prompt_tokens=prompt_tokens)
             for item in told
             for at in range(item.repetitions)
         ),
@@ -233,6 +234,7 @@ def inspected(**more: Any) -> WeightsInspected:
         "files": 1,
         "bytes": 1,
         "tensor_files": 0,
+        "tensor_bytes": 0,
         "tensors": 0,
         "tensor_types": (),
         "tensor_digests": (),
