@@ -24,7 +24,7 @@ class Conclusions:
     about: dict[str, str | None]
     """Which candidate each event names, by entry hash."""
     attempts: dict[str, str | None]
-    """Which attempt, likewise: a decision about one attempt is none about its candidate."""
+    """Which attempt, likewise."""
 
     @classmethod
     def of(cls, evidence: Evidence, campaign: Campaign) -> Conclusions:
@@ -37,23 +37,29 @@ class Conclusions:
         """Return the words of each caveat or gap."""
         return [source.stated("text") for source in self.sources if isinstance(source.event, kind)]
 
-    def verdicts(self, candidate: str | None) -> list[Figure]:
-        """Return the newest decision about a candidate, or about the whole campaign; nothing before there is one."""
-        for source, event in self._decisions(None):
-            if self.about.get(source.entry_hash) in (None, candidate):
+    def verdicts(self, candidate: str | None, experiments: frozenset[str] = frozenset()) -> list[Figure]:
+        """Return the newest decision about a candidate, or about the whole campaign; nothing before there is one.
+
+        One about an attempt counts for its candidate, unless the attempt is one of the `experiments`.
+        """
+        for source, event in self._decisions():
+            is_elsewhere = self.attempts.get(source.entry_hash) in experiments
+            if self.about.get(source.entry_hash) in (None, candidate) and not is_elsewhere:
                 return [source.stated("verdicts", at) for at in range(len(event.verdicts))]
         return []
 
     def sentences(self, attempt: str) -> Iterator[Figure]:
         """Yield the sentence of each decision about one attempt, newest first."""
-        return (source.stated("sentence") for source, _ in self._decisions(attempt))
+        for source, _ in self._decisions():
+            if self.attempts.get(source.entry_hash) == attempt:
+                yield source.stated("sentence")
 
-    def _decisions(self, attempt: str | None) -> Iterator[tuple[Source, DecisionRecorded]]:
-        """Yield the decisions about an attempt, or about none, that stand: newest first."""
+    def _decisions(self) -> Iterator[tuple[Source, DecisionRecorded]]:
+        """Yield the decisions that stand, newest first."""
         decisions = [(s, s.event) for s in self.sources if isinstance(s.event, DecisionRecorded)]
         replaced = {event.supersedes for _, event in decisions}
         for source, event in reversed(decisions):
-            if source.entry_hash not in replaced and self.attempts.get(source.entry_hash) == attempt:
+            if source.entry_hash not in replaced:
                 yield source, event
 
     def quoted(self) -> tuple[Quoted, ...]:

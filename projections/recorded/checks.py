@@ -29,7 +29,7 @@ Result = Of[CheckCompleted]
 NO_QUESTIONS = frozenset({"identity", "finish", "reasoning-leak"})
 _LABELS = {"tools-streaming": "streaming-tools", "tool-result": "tool-result-continuation"}
 """What a check is called in documents, where that is not its id."""
-_SIZE = re.compile(r"(?:^|[^0-9])([0-9]+)(k|m)(?:[^a-z0-9]|$)")
+_SIZE = re.compile(r"(?:^|[^a-z0-9])([0-9]+)(k|m)(?:[^a-z0-9]|$)")
 _CLOSE = 2
 """By how many percent a count may differ from the size that a name says."""
 

@@ -7,6 +7,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from anvil.ledger.events import RestorationChecked
 from anvil.projections.figures import Figure, Group, derive
 from anvil.projections.recorded.campaign import Of, Recorded
@@ -14,11 +16,25 @@ from anvil.projections.recorded.campaign import Of, Recorded
 
 def gates(recorded: Recorded) -> list[tuple[Figure, Group]]:
     """Return each gate by name with its outcome."""
+    newest = _newest(recorded)
+    return [(gate.stated("gate"), _group(gate)) for gate in newest.values()]
+
+
+def notes(recorded: Recorded) -> Iterator[str]:
+    """Yield the gates that did not pass: what is printed of some does not show it."""
+    for name, gate in _newest(recorded).items():
+        if gate.event.outcome == "recorded":
+            yield f"Restoration, {name}: recorded before, and not compared after."
+        elif gate.event.outcome != "passed":
+            yield f"Restoration, {name}: {gate.event.outcome}."
+
+
+def _newest(recorded: Recorded) -> dict[str, Of[RestorationChecked]]:
     newest: dict[str, Of[RestorationChecked]] = {}
     for gate in recorded.about(RestorationChecked):
         if gate.event.outcome != "recorded" or gate.event.gate not in newest:
             newest[gate.event.gate] = gate
-    return [(gate.stated("gate"), _group(gate)) for gate in newest.values()]
+    return newest
 
 
 def _group(gate: Of[RestorationChecked]) -> Group:

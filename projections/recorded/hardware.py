@@ -20,11 +20,13 @@ _GIB = 2**30
 def hardware(recorded: Recorded) -> Group:
     """Return what is known of the hardware."""
     products, memory, looked = _gpus(recorded)
-    nothing = recorded.nothing("no event says what it ran on", *looked)
+    why = "no GPU that counts has a known product" if looked else "no event says what it ran on"
+    nothing = recorded.nothing(why, *looked)
     label = compose("the first host of the document", lambda *_: "host-1", *looked) if looked else nothing
     size = len(products)
     each = same("the memory of each GPU", memory)
-    differ = recorded.nothing("the GPUs have different memories, or it is not known", *looked)
+    apart = "the GPUs have different memories" if memory else "no GPU counts, or its memory is not known"
+    differ = recorded.nothing(apart, *looked)
     return Group(
         {
             "host_label": label,
@@ -48,12 +50,12 @@ def topology(recorded: Recorded) -> Figure:
             reasons.append(attempt.plan[0].stated("placement"))
             places = placed.setdefault(attempt.candidate, [])
             places += [attempt.placement] if attempt.placement not in places else []
+    if not placed:
+        return recorded.nothing("no attempt has a placement", *reasons)
     return compose("which candidate ran on which placement", lambda *_: _words(placed), *reasons)
 
 
-def _words(placed: dict[str, list[str]]) -> str | None:
-    if not placed:
-        return None
+def _words(placed: dict[str, list[str]]) -> str:
     said = "; ".join(f"{candidate} on {' and '.join(places)}" for candidate, places in placed.items())
     every = {place for places in placed.values() for place in places}
     is_swapped = len(every) > 1 and all(len(places) == len(every) for places in placed.values())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from anvil.ledger.events import ObservationNoted
 from anvil.ledger.wording import counted
 from anvil.projections.recorded import launches, reports, runtime, suites
 from anvil.projections.recorded.campaign import Recorded
@@ -22,6 +23,9 @@ def notes_on(recorded: Recorded) -> Iterator[str]:
         yield f"Planned, and nothing was seen of it: {', '.join(absent)}."
     if silent := sum(1 for kept in every if recorded.evidence.source(kept) is None):
         yield f"Retracted or disowned, and supporting nothing: {silent} of {counted(len(every), 'event')}."
+    seen = [kept for kept in every if isinstance(kept.event, ObservationNoted)]
+    if said := sum(1 for kept in seen if recorded.evidence.source(kept) is not None):
+        yield f"What people observed of attempts is not shown here: {counted(said, 'observation')}."
     yield from launches.notes(recorded)
     yield from runtime.disagreements(recorded)
     for candidate in recorded.candidates:

@@ -81,6 +81,7 @@ class Summary:
         yield from differing(self.recorded)
         yield from self._loads.notes()
         yield from self._inspections.notes()
+        yield from gates.notes(self.recorded)
         if undecided := [name for name, verdicts in self._verdicts.items() if not verdicts]:
             yield f"No decision is recorded: {', '.join(undecided)}."
 
@@ -101,7 +102,8 @@ class Summary:
 
     @cached_property
     def _verdicts(self) -> dict[str, list[Figure]]:
-        return {candidate: self.said.verdicts(candidate) for candidate in self.recorded.candidates}
+        elsewhere = self.recorded.elsewhere
+        return {candidate: self.said.verdicts(candidate, elsewhere) for candidate in self.recorded.candidates}
 
     def _candidates(self) -> Iterator[Group]:
         for key, (planned, _) in self.recorded.plans.candidates.items():

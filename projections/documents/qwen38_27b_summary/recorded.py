@@ -18,7 +18,17 @@ from anvil.projections.conclusions import Conclusions
 from anvil.projections.figures import Figure, Group, Listing, compose, derive, weakest
 from anvil.projections.limits import Claim
 from anvil.projections.measurements import Cell
-from anvil.projections.recorded import caveats, checks, disclosed, ladders, reports, runtime, settings, suites
+from anvil.projections.recorded import (
+    caveats,
+    checks,
+    disclosed,
+    gates,
+    ladders,
+    reports,
+    runtime,
+    settings,
+    suites,
+)
 from anvil.projections.recorded.campaign import Attempt, Of, Recorded, distinct, either
 from anvil.projections.recorded.experiments import Experiment, divided
 from anvil.projections.recorded.hardware import hardware
@@ -60,7 +70,7 @@ class Lanes:
         """Everything that the template can print."""
         recorded, nothing = self.recorded, self.recorded.nothing
         machine = hardware(recorded).fields
-        verdicts = self.said.verdicts(None)
+        verdicts = self._verdicts
         words = compose("the verdicts", lambda *texts: "; ".join(texts), *verdicts) if verdicts else None
         return Group(
             {
@@ -116,7 +126,8 @@ class Lanes:
             yield from experiment.notes(self._loads.by_attempt)
         yield from self._warm()
         yield from self._inspections.notes()
-        if not self.said.verdicts(None):
+        yield from gates.notes(recorded)
+        if not self._verdicts:
             yield "No decision about all of it is recorded."
 
     # --- its parts ------------------------------------------------------------------------------------------
@@ -128,6 +139,13 @@ class Lanes:
     @cached_property
     def _inspections(self) -> Inspections:
         return Inspections.of(self.recorded)
+
+    @cached_property
+    def _verdicts(self) -> list[Figure]:
+        """The decision about all of it, or about the one candidate that there is."""
+        experiments = frozenset(one.attempt.key for one in self._experiments)
+        only = self.recorded.candidates[0] if len(self.recorded.candidates) == 1 else None
+        return self.said.verdicts(only, experiments)
 
     @cached_property
     def _divided(self) -> tuple[tuple[Attempt, ...], tuple[Experiment, ...]]:
