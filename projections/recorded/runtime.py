@@ -31,7 +31,9 @@ def runtime(recorded: Recorded) -> Group:
             "image": either(image, nothing("no attempt has an image")),
             "image_label_revision": either(label, nothing("no image's label names a revision")),
             "build_revision": either(build, either(version, nothing("no build names itself"))),
-            "engine_revision": either(label, either(build, nothing("nothing names the engine's revision"))),
+            "engine_revision": either(
+                label, either(build, either(version, nothing("nothing names the engine's revision")))
+            ),
             "recipe_revision": nothing("no event names the revision that a recipe is from"),
             "cuda_version": either(cuda, nothing("no host names a CUDA version")),
         }
