@@ -298,7 +298,7 @@ def windows(file: RecipeFile, attempt: Attempt, at: KeyPath) -> Iterator[Complai
                 (*at, kind),
                 f"{kind.removesuffix('s')} {one.name!r} sends {target} tokens and more, "
                 f"and {attempt.key!r} has a window of {window}",
-                f"Select another one in this attempt's `{kind}`, or give it a larger window",
+                f"Select another {kind.removesuffix('s')} in this attempt's `{kind}`, or give it a larger window",
             )
 
 

@@ -8,9 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
 
-from pydantic import ValidationError
-
-from anvil.collectors.checks.parameters import parse
+from anvil.collectors.checks.parameters import misfits, parse
 from anvil.collectors.recipes import FileRefused, SelectedSuite
 from anvil.collectors.suites.execution import Obstacle, SuiteRun, suite_run
 from anvil.collectors.suites.external import read_suite
@@ -104,13 +102,10 @@ def _combination(suite: Suite, selected: SelectedSuite) -> Iterable[tuple[tuple[
     elif selected.digest is not None and suite.source and suite.source.digest != selected.digest:
         what = f"the {suite.source.name} that comes with this anvil is another one than {selected.digest}"
         yield ("digest",), what, f'Write `digest = "{suite.source.digest}"` if that is meant'
-    try:
-        suite.parameters.model_validate(dict(selected.parameters))
-    except ValidationError as error:
-        for item in error.errors():
-            where = ("parameters", str(item["loc"][0])) if item["loc"] else ("parameters",)
-            what = f"suite {suite.id!r}: {item['msg']}, found {str(item.get('input'))[:60]!r}"
-            yield where, what, f"It takes {', '.join(suite.parameters.model_fields)}"
+    wrong = list(misfits(suite.parameters, f"suite {suite.id!r}", selected.parameters))
+    for where, what, write in wrong:
+        yield ("parameters", *([where] if where else [])), what, write
+    if wrong:
         return
     found = _chosen(suite, selected).expected_requests
     if found > MAX_REQUESTS:
