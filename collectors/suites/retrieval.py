@@ -24,7 +24,7 @@ class RetrievalSuiteParameters(RetrievalParameters):
     """Parameters of the suite `retrieval`."""
 
     depths: Annotated[
-        tuple[Annotated[int, Field(ge=0, le=100)], ...], Field(strict=False, min_length=1, max_length=16)
+        tuple[Annotated[int, Field(ge=0, le=100)], ...], Field(strict=False, min_length=1, max_length=10)
     ] = (50,)
     """Where the secret is hidden, in percent of the filler."""
 

@@ -236,9 +236,9 @@ def test_a_value_that_is_nested_deeply_is_refused() -> None:
 def test_more_items_than_an_event_can_name_are_refused() -> None:
     item = GOOD[GOOD.index("[[items]]") : GOOD.index('[[items]]\nid = "code"')]
     head = GOOD[: GOOD.index("[[items]]")]
-    many = head + "".join(item.replace('"sum"', f'"sum{n}"') for n in range(49))
+    many = head + "".join(item.replace('"sum"', f'"sum{n}"') for n in range(46))
     ((_, found, write),) = problems(many)
-    assert "49 items are more than 48" in found
+    assert "46 items are more than 45" in found
     assert "Split" in write
 
 
@@ -315,7 +315,7 @@ def test_a_file_is_found_beside_the_recipe(tmp_path: Path, monkeypatch: pytest.M
         ('id = "session"\nrequired_rate = "0.0"', "no share of repetitions", "above 0"),
         ('id = "session"\nrequired_rate = "1.01"', "no share of repetitions", "at most 1"),
         ('id = "session"\nrequired_rate = 1.0', "`required_rate` cannot be this", "string"),
-        ('id = "session"\nrepetitions = 17', "sends 51 requests, and one event can name 48", "fewer"),
+        ('id = "session"\nrepetitions = 16', "sends 48 requests, and one event can name 45", "fewer"),
         ('id = "multimodal"\nrepetitions = 4', "sends 60 requests", "fewer"),
         ('id = "session"\ncorpus = "x"', "unknown key `corpus`", "Known here"),
     ],
@@ -328,6 +328,16 @@ def test_a_selection_that_cannot_stand(tmp_path: Path, block: str, what: str, wr
     found = refused(tmp_path, block + "\n")
     assert what in found[0]
     assert write in found[1]
+
+
+def test_long_names_of_many_items_are_refused(tmp_path: Path) -> None:
+    item = '[[items]]\nid = "{}"\nprompt = "p"\nvalidator = "exact"\nexpected = "x"\n'
+    head = GOOD[: GOOD.index("[[items]]")]
+    (tmp_path / "house.toml").write_text(head + "".join(item.format(f"{n:040}") for n in range(10)))
+    what, write = refused(tmp_path, 'id = "house"\nfile = "house.toml"\n')
+    assert "have 1200 characters, and one event can hold 720" in what
+    assert "shorter ids" in write
+    assert load(tmp_path, 'id = "house"\nfile = "house.toml"\nrepetitions = 1\n')
 
 
 def test_one_suite_is_selected_twice_under_two_keys(tmp_path: Path) -> None:
