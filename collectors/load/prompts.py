@@ -27,8 +27,8 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from anvil.collectors.filler import WORDS, Draws, seed_for
-from anvil.collectors.load.record import Count, Line
 from anvil.ledger.errors import CollectorError
+from anvil.ledger.lines import Count, Line
 from anvil.ledger.statistics import mean
 
 GENERATOR = "salted-words"

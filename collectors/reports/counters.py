@@ -18,9 +18,7 @@ from fractions import Fraction
 from typing import Literal
 
 from anvil.collectors.reports.exposition import MalformedExposition, Sample, read_exposition
-from anvil.ledger import canonical
-from anvil.ledger.events.base import Facts
-from anvil.ledger.public import DecimalText, Label
+from anvil.ledger.events.load import EngineCounter
 
 NOT_READ = "metrics-not-read"
 MALFORMED = "malformed-metrics"
@@ -87,18 +85,19 @@ METRICS: Mapping[str, tuple[Metric, ...]] = {
 """By engine."""
 
 
-class Counted(Facts):
-    """What one metric said before and after, and what was counted in between."""
+@dataclass(frozen=True)
+class Counted:
+    """What one metric said before and after, and what was counted in between, as plain decimals."""
 
-    name: Label
+    name: str
     """Our name of it."""
-    before: DecimalText | None
+    before: str | None
     """Its value before."""
-    after: DecimalText | None
+    after: str | None
     """Its value after."""
-    counted: DecimalText | None
+    counted: str | None
     """What came in between; null for a gauge, and where it is not known."""
-    absent: Label | None
+    absent: str | None
     """Why `counted` is null; null when it is not."""
 
     @property
@@ -117,9 +116,14 @@ class Counts:
         """Return what was counted under a name as a whole number; null when that is not known."""
         return next((figure.tokens for figure in self.figures if figure.name == name), None)
 
-    def spelled(self) -> bytes:
-        """Return the artifact `counters`: NDJSON in canonical JSON, a line for each metric."""
-        return b"".join(canonical.spell(figure.model_dump(mode="json")) + b"\n" for figure in self.figures)
+    @property
+    def facts(self) -> tuple[EngineCounter, ...]:
+        """What an event says of them: those that the engine exposed."""
+        return tuple(
+            EngineCounter(name=figure.name, before=figure.before, after=figure.after)
+            for figure in self.figures
+            if (figure.before, figure.after) != (None, None)
+        )
 
 
 def count(engine: str, before: str | None, after: str | None) -> Counts | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from contextlib import suppress
 from fractions import Fraction
 
@@ -12,6 +11,7 @@ from hypothesis import strategies as st
 
 from anvil.collectors.reports.counters import METRICS, Counted, count
 from anvil.collectors.reports.exposition import MalformedExposition, Sample, read_exposition
+from anvil.ledger.events.load import EngineCounter
 
 NAMES = st.from_regex(r"\A[a-zA-Z_:][a-zA-Z0-9_:]{0,20}\Z")
 LABELS = st.dictionaries(
@@ -112,8 +112,12 @@ def test_what_was_counted_between_two_readings() -> None:
     figures = by_name(found)
     assert (figures["prompt_tokens"].before, figures["prompt_tokens"].after) == ("1500010", "1500610")
     assert (figures["drafts"].counted, figures["drafts"].absent) == (None, "not-exposed")
-    lines = [json.loads(line) for line in found.spelled().splitlines()]
-    assert lines == [figure.model_dump(mode="json") for figure in found.figures]
+    assert [fact.name for fact in found.facts] == [
+        "prompt_tokens",
+        "cached_prompt_tokens",
+        "finished_requests",
+    ]
+    assert found.facts[1] == EngineCounter(name="cached_prompt_tokens", before="16", after="48")
 
 
 def test_an_older_spelling_is_found_too() -> None:
