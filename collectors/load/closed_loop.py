@@ -13,6 +13,8 @@
    the keyboard, keeps what was under way as it was. An interrupt waits for the loop, so that it cannot
    come between a read and its being kept.
 6. The difference of the clocks is watched all the time (`anvil.collectors.load.clocks`).
+7. Whoever asks for it is given the record of a request that has ended while others go on, at most one at each
+   look, and is told how far the run is. What was given is not held any longer.
 """
 
 from __future__ import annotations
@@ -21,8 +23,9 @@ import gc
 import signal
 import threading
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from selectors import EVENT_READ, EVENT_WRITE, DefaultSelector
 from threading import Event
 
@@ -38,6 +41,22 @@ from anvil.ledger.events.checks import FailureClass
 
 _TICK_NS = 20_000_000
 _SECOND_NS = 1_000_000_000
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a run is: requests that ended, and events that came, which are about as many as tokens.
+
+    Nothing is recorded of it.
+    """
+
+    ended: int
+    events: int
+    since_ns: int
+
+
+Keep = Callable[[RequestRecord], None]
+Told = Callable[[Progress], None]
 
 
 class _Slot:
@@ -65,6 +84,8 @@ class ClosedLoop:
         deadlines: Deadlines | None = None,
         stop: Event | None = None,
         clocks: Clocks | None = None,
+        keep: Keep | None = None,
+        told: Told | None = None,
     ) -> None:
         self._target = target
         self._requests = iter(requests)
@@ -76,10 +97,13 @@ class ClosedLoop:
         self._selector = DefaultSelector()
         self._active: dict[int, _Slot] = {}
         self._waiting: deque[tuple[InFlight, Wire | None]] = deque()
-        self._ended: list[tuple[InFlight, int]] = []
+        self._ended: deque[tuple[InFlight, int]] = deque()
+        self._keep = keep
+        self._told = told
+        self._count = self._events = 0
 
     def run(self) -> tuple[RunRecord, tuple[RequestRecord, ...]]:
-        """Send every request and return the record of the run.
+        """Send every request and return the record of the run; without the requests that `keep` was given.
 
         Raises:
             Nothing for what an endpoint does, and nothing for an interrupt: the record says `aborted`.
@@ -89,9 +113,16 @@ class ClosedLoop:
                 self._next(number, None)
             self._go_round()
             aborted = self._give_up()
+        run = self.so_far(aborted=aborted)
+        while self._keep is not None and self._ended:
+            self._keep_one()
+        return run, tuple(flight.record(self._clocks, ended_ns) for flight, ended_ns in self._ended)
+
+    def so_far(self, *, aborted: bool = True) -> RunRecord:
+        """Return the record of the run as it would be if it ended now."""
         clocks = self._clocks
         offset = clocks.watch()
-        run = RunRecord(
+        return RunRecord(
             base_realtime_ns=str(clocks.base_realtime_ns),
             offset_low_ns=offset.low_ns,
             offset_high_ns=offset.high_ns,
@@ -101,7 +132,6 @@ class ClosedLoop:
             served_model=self._target.served_model,
             ended_ns=clocks.now_ns(),
         )
-        return run, tuple(flight.record(clocks, ended_ns) for flight, ended_ns in self._ended)
 
     def _go_round(self) -> None:
         now, select, serve = self._clocks.now_ns, self._selector.select, self._serve
@@ -115,6 +145,8 @@ class ClosedLoop:
             if now() >= next_look:
                 self._clocks.watch()
                 self._look_at_deadlines()
+                self._keep_one()
+                self._tell()
                 next_look = now() + _TICK_NS
 
     def _give_up(self) -> bool:
@@ -127,6 +159,19 @@ class ClosedLoop:
             if kept:
                 kept.close()
         return bool(left or self._waiting) or next(self._requests, None) is not None
+
+    # --- what is told while it goes on (rule 7) -----------------------------------------------------------
+
+    def _keep_one(self) -> None:
+        if self._keep is not None and self._ended:
+            flight, ended_ns = self._ended.popleft()
+            self._keep(flight.record(self._clocks, ended_ns))
+
+    def _tell(self) -> None:
+        if self._told is not None:
+            new = sum(slot.flight.events_since() for slot in self._active.values())
+            self._events += new
+            self._told(Progress(self._count, self._events, self._clocks.now_ns()))
 
     # --- a slot's way through a request ---------------------------------------------------------------
 
@@ -265,6 +310,9 @@ class ClosedLoop:
         """Take a request out of the loop and return the connection, if it is kept."""
         del self._active[slot.flight.slot]
         self._ended.append((slot.flight, self._clocks.now_ns()))
+        self._count += 1
+        if self._told is not None:
+            self._events += slot.flight.events_since()
         return self._drop(slot, keep=keep)
 
     def _drop(self, slot: _Slot, *, keep: bool = False) -> Wire | None:

@@ -31,7 +31,8 @@ class EngineCounter(Facts):
 class LoadMeasured(Event):
     """One run of a cell was carried out.
 
-    Artifacts: `rows` (public) and the attempt `record` (private); `telemetry` (public) where GPUs were watched.
+    Artifacts: `rows` (public) and the attempt `record` (private); `prompts` (public) makes the prompts again;
+    `telemetry` (public) where GPUs were watched. A run that was interrupted or whose engine ended has what came.
     """
 
     signed_by: ClassVar[frozenset[Role]] = frozenset({"collector"})
@@ -51,7 +52,7 @@ class LoadMeasured(Event):
     run: Count
     """Which repetition of its phase, from 1."""
     outcome: Literal["completed", "aborted", "void"]
-    """Whether it went to its end; void when the clock stepped."""
+    """Whether it went to its end; aborted when it was broken off, void when the clock stepped."""
     expected: Count
     """How many requests it plans."""
     completed: Count
@@ -82,8 +83,12 @@ class LoadMeasured(Event):
     """The client's own resolution just before, at this concurrency; null when it was not measured."""
     lag_p99_ns: Count | None
     """How long bytes had been here before the client had them, the 99th percentile; null when nobody knows."""
+    output_events: Count
+    """How many events with output came in the whole run."""
+    output_reads: Count
+    """In how many reads they came: far fewer reads than events mean that something buffers."""
     canary: Literal["passed", "failed", "not_sent"]
-    """What a short exact question was answered just before the run."""
+    """Whether a short exact question was answered rightly before the cell; `failed` from the first failure on."""
     counters: Annotated[tuple[EngineCounter, ...], Field(strict=False)]
     """The engine's own counters."""
     counters_missing: Word | None

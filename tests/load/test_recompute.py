@@ -51,6 +51,8 @@ def measured(**changed: Any) -> LoadMeasured:
         "prompts": (),
         "resolution_ns": None,
         "lag_p99_ns": None,
+        "output_events": 0,
+        "output_reads": 0,
         "canary": "not_sent",
         "counters": (),
         "counters_missing": "not_asked",
