@@ -76,6 +76,10 @@ FINDINGS: Mapping[str, tuple[Severity, str]] = MappingProxyType(
             "suspicious",
             "the engine counted other prompt tokens than this run's: somebody else used it",
         ),
+        "reuse_by_timing_only": (
+            "limited",
+            "cached tokens are not reported: that a prefix was reused is seen by its times alone",
+        ),
     }
 )
 """Every label, how grave it is, and what it means."""
