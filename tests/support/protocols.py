@@ -15,7 +15,7 @@ from typing import Any
 from anvil.collectors.checks import UnderTest
 from anvil.collectors.checks.control import ThinkingControl
 from anvil.collectors.client import Client
-from anvil.collectors.interface import Endpoint
+from anvil.collectors.interface import Deadlines, Endpoint
 from anvil.collectors.load.closed_loop import ClosedLoop
 from anvil.collectors.load.prompts import TokenSource
 from anvil.collectors.load.record import RequestRecord, RunRecord
@@ -34,7 +34,9 @@ from anvil.collectors.running.counting import Counting
 from anvil.ledger.rows import Row
 from support.checking import SEED, MemoryRecorder
 from support.endpoint import Server
-from support.loading import MODEL, PATIENT
+from support.loading import MODEL
+
+SLOW = Deadlines(10, 300, 300, 600)
 
 
 @dataclass
@@ -97,6 +99,13 @@ def measured(
     return asyncio.run(_carried_out(kind, given, server.base_url, window_tokens, stop_after))
 
 
+def measured_at(
+    base_url: str, kind: str, given: Mapping[str, Any], window_tokens: int | None = None
+) -> list[Measured]:
+    """Carry out a protocol at an engine that serves `support.loading.MODEL`."""
+    return asyncio.run(_carried_out(kind, given, base_url, window_tokens, None))
+
+
 async def _carried_out(
     kind: str, given: Mapping[str, Any], base_url: str, window_tokens: int | None, stop_after: int | None
 ) -> list[Measured]:
@@ -114,7 +123,7 @@ async def _carried_out(
                     Target.of(endpoint),
                     plan.requests[:stop_after],
                     concurrency=cell.concurrency,
-                    deadlines=PATIENT,
+                    deadlines=SLOW,
                 )
                 run, records = loop.run()
                 rows = [read_request(run, record).row for record in records]
