@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from support.caching import TEMPLATE, Model
-from support.endpoint import Chat, Server
+from support.endpoint import RESET, Chat, Reply, Server
 from support.protocols import Measured, measured
 
 from anvil.collectors.load.cachestate import prove_state
@@ -152,6 +152,27 @@ def test_a_rung_that_broke_off_is_incomplete() -> None:
         (_, first, _) = measured("context-ladder", LADDER, server, stop_after=2)
     (event,) = first.events
     assert (event.outcome, event.failure, event.passed, event.expected) == ("incomplete", None, 0, 4)
+
+
+def test_a_rung_that_the_endpoint_cannot_serve_says_why() -> None:
+    model = Model(window=300)
+    first, second = verdicts(ran("context-ladder", LADDER, model))
+    assert first.outcome == "passed"
+    assert (second.outcome, second.passed, second.failure) == ("failed", 0, "http_error")
+    assert {request.http_status for request in second.requests} == {400}
+    told = dict(second.messages)  # type: ignore[arg-type]
+    assert "the prompt is too long" in told["depth_10.r1"]
+
+
+def test_a_rung_whose_stream_is_cut_says_so() -> None:
+    def cut(asked: dict[str, Any]) -> Any:
+        if not asked.get("stream"):
+            return Chat("x", prompt_tokens=len(asked["messages"][0]["content"].split()))
+        return Reply([b'data: {"choices":[{"index":0,"delta":{"content":"fal"}}]}\n\n', RESET])
+
+    with Server(chat=cut) as server:
+        event = verdicts(measured("context-ladder", LADDER, server))[0]
+    assert (event.outcome, event.failure) == ("failed", "connection_reset")
 
 
 def test_depths_and_rungs_that_stand_twice_are_one() -> None:

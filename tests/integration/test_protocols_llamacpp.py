@@ -1,4 +1,4 @@
-"""A real engine's prefix cache: prompts of exact length, and a repeat that shows its hits by cached tokens."""
+"""Protocols at a real engine: exact lengths, hits by cached tokens, and a window filled to its last few tokens."""
 
 from __future__ import annotations
 
@@ -64,3 +64,18 @@ def test_a_prefix_that_was_read_before_is_found_in_the_cache_and_a_salted_prompt
     engine = EngineCounts(counts.of("cached_prompt_tokens"), None, counts.of("computed_prompt_tokens"))
     cached = engine.cached_tokens or 0
     assert cached >= sum(row.cached_tokens or 0 for run in (first, repeat) for row in run.rows) > 0
+
+
+@pytest.mark.needs("quickstart")
+def test_the_longest_prompt_that_fits_a_real_window(tmp_path: Path) -> None:
+    window = 512
+    with llamacpp(tmp_path, slots=1, slot_context=window) as base_url:
+        given = {"output_tokens": 8, "runs": 1, "ignore_eos": True}
+        (fits,) = measured_at(base_url, "near-limit", given, window)
+        (exceeds,) = measured_at(base_url, "near-limit", given | {"spare_tokens": 0}, window + 64)
+    (row,) = fits.rows
+    assert (row.outcome, row.prompt_tokens, row.completion_tokens) == ("completed", window - 16, 8)
+    assert row.ttft_ns
+    assert fits.concluded.findings == ()
+    (row,) = exceeds.rows
+    assert (row.outcome, row.failure, row.http_status) == ("failed", "http_error", 400)
