@@ -21,7 +21,8 @@ from anvil.ledger.events.load import CacheState
 from anvil.ledger.rows import Row
 
 BLOCK_TOKENS = 16
-"""A block of the cache where nobody says otherwise: vLLM's default. Other engines' are no larger."""
+"""A block of the cache where nobody says otherwise: vLLM's default. Where blocks are larger, more than this is
+cached than was proved to be the template's, and the state is not called cold."""
 
 Basis = Literal["cached_tokens", "engine_counters", "nothing"]
 """By what a state is proved."""

@@ -1,7 +1,7 @@
 """What cannot be, and what is suspicious: looked for in the rows of every finished run.
 
 1. *Impossible* contradicts what the words mean: a figure made from such rows is wrong. *Suspicious* can be,
-   and usually has a reason that should be known.
+   and usually has a reason that should be known. *Limited* is neither: it says what can be concluded.
 2. All is found in the rows, with what the run was asked to do beside them; nobody's word is taken.
 3. Only completed requests have moments and counts to contradict each other.
 4. Two clocks may differ by the run's `offset_error_ns`: what that explains is not found.
@@ -24,7 +24,7 @@ from anvil.ledger.metrics import prefill_effective
 from anvil.ledger.rows import Row, RunRow
 from anvil.ledger.statistics import Number, mean, nearest_rank
 
-Severity = Literal["impossible", "suspicious"]
+Severity = Literal["impossible", "suspicious", "limited"]
 
 _SECOND_NS = 1_000_000_000
 
@@ -75,6 +75,10 @@ FINDINGS: Mapping[str, tuple[Severity, str]] = MappingProxyType(
         OTHERS: (
             "suspicious",
             "the engine counted other prompt tokens than this run's: somebody else used it",
+        ),
+        "reuse_by_timing_only": (
+            "limited",
+            "cached tokens are not reported: that a prefix was reused is seen by its times alone",
         ),
     }
 )

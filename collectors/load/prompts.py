@@ -21,7 +21,7 @@ import hashlib
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from typing import Annotated, Literal
 
 from pydantic import Field
@@ -42,6 +42,9 @@ _SHORT, _LONGER = 32, 160
 
 Messages = tuple[dict[str, str], ...]
 CountTokens = Callable[[Messages], Awaitable[int | None]]
+Make = Callable[[int, int, int, int], "Prompt"]
+"""Makes a prompt from a seed, a number, words of its own and shared words; `make_prompt` is one."""
+
 Basis = Literal["counted", "reckoned", "guessed"]
 """How a length was found: each prompt counted, reckoned from two short ones, or nothing was to be had."""
 
@@ -92,10 +95,14 @@ class Prompt:
         """What the chat request says."""
         return ({"role": "user", "content": self.text},)
 
+    @property
+    def digest(self) -> str:
+        """The SHA-256 of its text, as ``sha256:…``."""
+        return "sha256:" + hashlib.sha256(self.text.encode()).hexdigest()
+
     @cached_property
     def line(self) -> PromptLine:
         """What makes it again."""
-        digest = hashlib.sha256(self.text.encode()).hexdigest()
         return PromptLine(
             generator=GENERATOR,
             version=VERSION,
@@ -103,7 +110,7 @@ class Prompt:
             number=self.number,
             shared_words=self.shared_words,
             words=self.words,
-            digest=f"sha256:{digest}",
+            digest=self.digest,
         )
 
 
@@ -145,7 +152,7 @@ def make_prompt(seed: int, number: int, words: int, shared_words: int = 0) -> Pr
     """Return a prompt; the same arguments give the same bytes."""
     parts = (
         *_drawn(shared_words, seed, "shared"),
-        *_salt(seed, number),
+        *salt_words(seed, number),
         *_drawn(words, seed, "words", number),
     )
     return Prompt(seed, number, shared_words, words, f"{' '.join(parts)}\n\n{_END}")
@@ -185,8 +192,8 @@ def size_problem(target: int, actual: Sequence[int | None]) -> Literal["unknown"
 # --- 1. to 4. the words -------------------------------------------------------------------------------------
 
 
-def _salt(seed: int, number: int) -> list[str]:
-    """Return the words that no other prompt begins with (rule 2)."""
+def salt_words(seed: int, number: int) -> list[str]:
+    """Return the words that no other prompt of the seed begins with (rule 2)."""
     size = len(WORDS)
     first, second = _order(seed, "first"), _order(seed, "second")
     rest = Draws(GENERATOR, VERSION, seed, "salt", number)
@@ -212,20 +219,23 @@ def _drawn(count: int, seed: int, *name: object) -> tuple[str, ...]:
 # --- 5. their number ----------------------------------------------------------------------------------------
 
 
-async def size_prompts(wanted: Wanted, numbers: Sequence[int], source: TokenSource | None) -> Sized:
+async def size_prompts(
+    wanted: Wanted, numbers: Sequence[int], source: TokenSource | None, make: Make = make_prompt
+) -> Sized:
     """Return a prompt for each number, as near to the target as counting can bring it."""
     seed = wanted.drawn_from
-    ruler = await _Ruler.measured(wanted, source)
+    ruler = await _Ruler.measured(wanted, source, make)
     shared = ruler.words(wanted.shared_tokens) if wanted.shared_tokens else 0
     words = max(0, ruler.words(wanted.target_tokens - ruler.bare) - shared)
     basis: Basis = "guessed" if source is None or not ruler.is_known else "reckoned"
     if source is None or source.is_reading or not ruler.is_known:
-        prompts = tuple(make_prompt(seed, number, words, shared) for number in numbers)
+        prompts = tuple(make(seed, number, words, shared) for number in numbers)
         told = ruler.tokens(shared) if shared and ruler.is_known else None
         return Sized(prompts, (None,) * len(prompts), basis, source.name if source else None, told)
     found: list[tuple[Prompt, int | None]] = []
     for number in numbers:
-        prompt, counted = await _fitted(source.count, seed, number, words, shared, wanted.target_tokens)
+        made = partial(make, seed, number)
+        prompt, counted = await _fitted(source.count, made, words, shared, wanted.target_tokens)
         words = prompt.words
         found.append((prompt, counted))
     return Sized(
@@ -233,7 +243,9 @@ async def size_prompts(wanted: Wanted, numbers: Sequence[int], source: TokenSour
         counted=tuple(counted for _, counted in found),
         basis="counted" if all(counted is not None for _, counted in found) else "reckoned",
         source=source.name,
-        shared_tokens=await _shared(source.count, found[0][0]) if shared and found else None,
+        shared_tokens=await _shared(source.count, partial(make, seed, numbers[0]), shared)
+        if shared and found
+        else None,
     )
 
 
@@ -246,12 +258,12 @@ class _Ruler:
     is_known: bool
 
     @classmethod
-    async def measured(cls, wanted: Wanted, source: TokenSource | None) -> _Ruler:
+    async def measured(cls, wanted: Wanted, source: TokenSource | None, make: Make) -> _Ruler:
         """Count two prompts of another salt, so that no prompt to come was read before."""
         other = seed_for(wanted.drawn_from, "ruler")
         counts = []
         for number, words in enumerate((_SHORT, _LONGER)):
-            counts.append(await source.count(make_prompt(other, number, words).messages) if source else None)
+            counts.append(await source.count(make(other, number, words, 0).messages) if source else None)
         short, longer = counts
         if short is None or longer is None or longer <= short:
             return cls(0, Fraction(1), is_known=False)
@@ -266,13 +278,13 @@ class _Ruler:
 
 
 async def _fitted(
-    count: CountTokens, seed: int, number: int, words: int, shared: int, target: int
+    count: CountTokens, make: Callable[[int, int], Prompt], words: int, shared: int, target: int
 ) -> tuple[Prompt, int | None]:
     """Return the prompt that comes nearest to the target, and its count; null when counting failed."""
     best: tuple[Prompt, int] | None = None
     low, high = -1, 2**31  # fewer words are too few, more are too many
     for _ in range(_ROUNDS):
-        prompt = make_prompt(seed, number, words, shared)
+        prompt = make(words, shared)
         counted = await count(prompt.messages)
         if counted is None:
             break
@@ -282,11 +294,10 @@ async def _fitted(
         if counted == target or high - low < 2:
             break
         words = min(high - 1, max(low + 1, words + target - counted))
-    return best or (make_prompt(seed, number, words, shared), None)
+    return best or (make(words, shared), None)
 
 
-async def _shared(count: CountTokens, prompt: Prompt) -> int | None:
+async def _shared(count: CountTokens, make: Callable[[int, int], Prompt], shared: int) -> int | None:
     """Return how many tokens the shared words have: what a prompt has more with them than without."""
-    with_them = await count(make_prompt(prompt.seed, prompt.number, 0, prompt.shared_words).messages)
-    without = await count(make_prompt(prompt.seed, prompt.number, 0).messages)
+    with_them, without = await count(make(0, shared).messages), await count(make(0, 0).messages)
     return None if with_them is None or without is None else with_them - without

@@ -11,6 +11,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from anvil.collectors.protocols.capacity import Capacity, SharedPrefix
+from anvil.collectors.protocols.context_ladder import ContextLadder
 from anvil.collectors.protocols.interface import (
     NOTHING_MORE,
     Cell,
@@ -22,6 +23,8 @@ from anvil.collectors.protocols.interface import (
     RunPlan,
     RunSeen,
 )
+from anvil.collectors.protocols.near_limit import NearLimit
+from anvil.collectors.protocols.prefix_cache import PrefixCache
 
 __all__ = [
     "NOTHING_MORE",
@@ -38,7 +41,13 @@ __all__ = [
     "parameters_of",
 ]
 
-_ALL: tuple[LoadProtocol[Any], ...] = (Capacity(), SharedPrefix())
+_ALL: tuple[LoadProtocol[Any], ...] = (
+    Capacity(),
+    SharedPrefix(),
+    PrefixCache(),
+    ContextLadder(),
+    NearLimit(),
+)
 
 PROTOCOLS: Mapping[str, LoadProtocol[Any]] = {protocol.id: protocol for protocol in _ALL}
 """Every kind of protocol by id."""

@@ -191,5 +191,5 @@ def test_a_real_run_has_none_and_a_lying_endpoint_has_those_it_earns() -> None:
 
 def test_every_label_is_in_the_documentation() -> None:
     page = (Path(__file__).parents[2] / "docs" / "load.md").read_text(encoding="utf-8")
-    rows = re.findall(r"^\| `([a-z_]+)` \| (impossible|suspicious) \| (.+) \|$", page, re.MULTILINE)
+    rows = re.findall(r"^\| `([a-z_]+)` \| (impossible|suspicious|limited) \| (.+) \|$", page, re.MULTILINE)
     assert [(label, (severity, meaning)) for label, severity, meaning in rows] == list(FINDINGS.items())
