@@ -71,6 +71,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "anvil.ledger.commands.redactions:redactions",
         "Show what was withheld behind a publication: of which kind, by which rule, how many.",
     ),
+    "compare": (
+        "anvil.projections.commands.compare:compare_command",
+        "Put two attempts or campaigns next to each other, and refuse what was not measured alike.",
+    ),
     "why": (
         "anvil.projections.commands.why:why",
         "Show what a figure of a document rests on, down to raw rows.",

@@ -14,7 +14,7 @@ from anvil.ledger.errors import PublicationRefused
 from anvil.ledger.statistics import rounded
 from anvil.projections.comparing import Comparison, Pair, Shown, compare, side
 from anvil.projections.evidence import Evidence
-from anvil.projections.measurements import Measure
+from anvil.projections.measurements import Delta, Measure
 from anvil.projections.opened import opened
 
 
@@ -44,9 +44,9 @@ def compare_command(
       anvil compare cpu cpu-one-slot --only-change slots
     """
     with opened(place(), as_of) as ledger:
-        evidence = Evidence(ledger.record, ledger.artifacts)
+        evidence = Evidence(ledger.record, ledger.artifacts.content)
         made = compare(evidence, side(evidence, control), side(evidence, treatment))
-        ledger.require_sound(made.events)
+        ledger.require_signed_events(made.events)
     if only_change is not None:
         _require(made, only_change)
     if as_json:
@@ -112,7 +112,7 @@ def _pair(pair: Pair) -> Iterator[str]:
         yield _called(pair.key)
         yield f"  control: {before.words}"
         yield f"  treatment: {after.words}"
-        yield f"  {'':<22}{'control':>10}{'treatment':>11}{'delta':>10}  95 % interval"
+        yield f"  {'':<27}{'control':>10}{'treatment':>11}{'delta':>10}"
         for shown in pair.metrics:
             yield from _shown(shown)
     for note in pair.notes:
@@ -121,21 +121,22 @@ def _pair(pair: Pair) -> Iterator[str]:
 
 def _shown(shown: Shown) -> Iterator[str]:
     name = f"{shown.metric} {shown.control.unit}"
-    if shown.found == "unknown" and (shown.control.refused or shown.treatment.refused):
-        why = shown.control.refused or shown.treatment.refused
-        yield f"  {name:<30}{why}"
+    refused = shown.control.refused or shown.treatment.refused
+    if refused:
+        yield f"  {name:<30}{refused}"
         return
-    cells = (_figure(shown.control), _figure(shown.treatment), _percent(_value(shown.delta.value)))
+    cells = (_figure(shown.control), _figure(shown.treatment), _percent(_value(shown.delta.figure.value)))
     yield f"  {name:<27}{cells[0]:>10}{cells[1]:>11}{cells[2]:>10}"
-    yield f"      {_finding(shown)}"
+    yield f"      {_finding(shown.delta)}"
 
 
-def _finding(shown: Shown) -> str:
-    if shown.interval is None:
+def _finding(delta: Delta) -> str:
+    if delta.interval is None or delta.smallest is None:
         return "one run a side: nothing is known of how runs differ"
-    between = f"{_percent(shown.interval.low)} to {_percent(shown.interval.high)}"
-    smallest = "" if shown.smallest is None else f"; {rounded(shown.smallest, 1)} % would have been found"
-    return f"{between}, n = {shown.n[0]} and {shown.n[1]} runs: {shown.found}{smallest}"
+    between = f"{_percent(delta.interval.low)} to {_percent(delta.interval.high)}"
+    if delta.found == "not_shown":
+        return f"95 %: {between}: none is shown; {rounded(delta.smallest, 1)} % would have been"
+    return f"95 %: {between}: {delta.found}"
 
 
 def _called(key: tuple[str | None, str, str]) -> str:
@@ -186,18 +187,17 @@ def _cell(pair: Pair) -> dict[str, Any]:
 
 
 def _metric(shown: Shown) -> dict[str, Any]:
+    delta = shown.delta
     return {
         "metric": shown.metric,
         "statistic": shown.control.statistic,
         "unit": shown.control.unit,
         "control": _side(shown.control),
         "treatment": _side(shown.treatment),
-        "delta_percent": _text(_value(shown.delta.value)),
-        "interval_percent": None
-        if shown.interval is None
-        else [_text(shown.interval.low), _text(shown.interval.high)],
-        "smallest_effect_percent": _text(shown.smallest),
-        "found": shown.found,
+        "delta_percent": _text(_value(delta.figure.value)),
+        "interval_percent": None if delta.interval is None else [_text(end) for end in delta.interval],
+        "smallest_effect_percent": _text(delta.smallest),
+        "found": delta.found,
     }
 
 

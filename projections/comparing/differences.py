@@ -70,4 +70,7 @@ def _of_attempt(plans: Plans, attempt: str) -> Iterator[tuple[str, str]]:
     if image := plan.image or plan.image_id:
         yield "image", image
     for setting in plan.settings:
-        yield setting.name, str(setting.value).lower() if isinstance(setting.value, bool) else str(setting.value)
+        yield (
+            setting.name,
+            str(setting.value).lower() if isinstance(setting.value, bool) else str(setting.value),
+        )

@@ -20,6 +20,7 @@ from anvil.ledger.events import HostObserved, LoadMeasured
 from anvil.ledger.statistics import mean, rounded
 from anvil.projections.comparing.sides import Side
 from anvil.projections.measurements import Cell
+from anvil.projections.record import Campaign
 
 _TOLERANCE = Fraction(1, 100)
 
@@ -132,19 +133,26 @@ def _hardware(control: Cell, treatment: Cell, sides: tuple[Side, Side]) -> Itera
 
 
 def _host(cell: Cell, one: Side) -> str | None:
-    """Return the hardware of the launches that a cell's runs belong to, in words; None when nobody looked."""
-    wanted = {(run.attempt, run.launch) for run in cell.runs}
-    seen = [
-        kept.event
+    """Return the hardware that was observed last before each of a cell's runs, in words; None when nobody looked."""
+    wanted = {run.source.entry_hash: run.attempt for run in cell.runs}
+    runs = [
+        (kept.index, wanted[kept.entry_hash])
         for launch in one.launches
-        if (launch.attempt, launch.number) in wanted
         for kept in launch.events
-        if isinstance(kept.event, HostObserved)
+        if kept.entry_hash in wanted
     ]
-    if not seen:
-        seen = [kept.event for kept in one.campaign.general if isinstance(kept.event, HostObserved)]
-    words = sorted({_words(event) for event in seen})
-    return " and ".join(words) if words else None
+    words = {_seen_before(index, attempt, one.campaign) for index, attempt in runs}
+    known = sorted(word for word in words if word is not None)
+    return " and ".join(known) if known and None not in words else None
+
+
+def _seen_before(index: int, attempt: str, campaign: Campaign) -> str | None:
+    found = None
+    for kept in campaign.general:
+        is_of = kept.subject.attempt in (attempt, None) and kept.index < index
+        if is_of and isinstance(kept.event, HostObserved):
+            found = _words(kept.event)
+    return found
 
 
 def _words(host: HostObserved) -> str:

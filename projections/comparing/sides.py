@@ -79,9 +79,7 @@ def _called(evidence: Evidence, name: str) -> list[tuple[str, Campaign, tuple[st
     return [*whole, *(found for campaign in every.values() for found in _within(evidence, campaign, name))]
 
 
-def _within(
-    evidence: Evidence, campaign: Campaign, name: str
-) -> list[tuple[str, Campaign, tuple[str, ...]]]:
+def _within(evidence: Evidence, campaign: Campaign, name: str) -> list[tuple[str, Campaign, tuple[str, ...]]]:
     full = f"{campaign.name}/{name}"
     if name in campaign.attempts:
         return [(full, campaign, (name,))]
