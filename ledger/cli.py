@@ -73,7 +73,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     ),
     "compare": (
         "anvil.projections.commands.compare:compare_command",
-        "Put two attempts or campaigns next to each other, and refuse what was not measured alike.",
+        "Put two attempts, candidates or campaigns next to each other.",
     ),
     "why": (
         "anvil.projections.commands.why:why",
