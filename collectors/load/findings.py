@@ -220,7 +220,7 @@ _OF_ROWS: Mapping[str, Callable[[RunRow, Row, Asked], bool]] = {
 def _of_run(run: RunRow, rows: Sequence[Row], done: Sequence[Row], asked: Asked) -> Iterator[Finding]:
     if run.stepped:
         yield Finding("clock_stepped")
-    if most_in_flight(run, rows) > run.concurrency:
+    if run.concurrency is not None and most_in_flight(run, rows) > run.concurrency:
         yield Finding("more_in_flight_than_cap")
     planned = set(range(asked.requests))
     missing = planned - {row.index for row in rows}

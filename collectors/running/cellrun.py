@@ -20,8 +20,8 @@ from anvil.collectors.cleaning import clean_event
 from anvil.collectors.host.telemetry import Telemetry
 from anvil.collectors.interface import Deadlines, Endpoint
 from anvil.collectors.load.cachestate import EngineCounts, prove_state
-from anvil.collectors.load.closed_loop import Progress
 from anvil.collectors.load.findings import Asked, find
+from anvil.collectors.load.loop import Progress
 from anvil.collectors.load.process import Load, LoadProcess
 from anvil.collectors.load.spool import Spool
 from anvil.collectors.protocols import NOTHING_MORE, Cell, LoadProtocol, Phase, ProtocolContext
