@@ -110,7 +110,9 @@ class CellRuns:
         """
         plan = await turn.protocol.plan(turn.ctx, turn.cell, turn.phase, turn.number)
         begun, spool = self._begin(turn, plan)
-        load = Load(self.endpoint, plan.requests, turn.cell.concurrency, self.deadlines, spool)
+        load = Load(
+            self.endpoint, plan.requests, turn.cell.concurrency or 0, self.deadlines, spool, plan.schedule
+        )
         process = LoadProcess(load.job(), told)
         earlier = await self.metrics()
         with Telemetry(self.gpus) as telemetry:

@@ -109,9 +109,10 @@ class Clock:
             self.readings += 1
             return time.monotonic_ns() + (self.skip_ns if self.readings > 40 else 0)
 
-        return Clocks(
-            monotonic=monotonic, realtime=lambda: time.time_ns() + (self.skip_ns if self.readings > 40 else 0)
-        )
+        def realtime() -> int:
+            return realtime_ns() + (self.skip_ns if self.readings > 40 else 0)
+
+        return Clocks(monotonic=monotonic, realtime=realtime)
 
 
 def test_what_fails_is_told_and_the_rest_goes_on() -> None:
