@@ -36,7 +36,7 @@ def failed(**changed: Any) -> Row:
     ],
 )
 def test_value(metric: str, value: Fraction) -> None:
-    assert METRICS[metric].of(row()) == value
+    assert METRICS[metric].of(row(intended_ns=-300)) == value
     assert why_not(METRICS[metric], row()) is None
     assert METRICS[metric].of(failed()) is None
     assert why_not(METRICS[metric], failed()) == "timeout"

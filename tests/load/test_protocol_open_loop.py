@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 from pydantic import ValidationError
-from support.endpoint import Chat, Server
+from support.caching import Model
+from support.endpoint import Server
 from support.protocols import measured
 
 from anvil.collectors.load.arrivals import poisson
@@ -18,7 +19,7 @@ from anvil.ledger.rows import Row
 GIVEN: dict[str, Any] = {
     "input_tokens": 60,
     "output_tokens": 8,
-    "rate_per_s": ["20", "40.5"],
+    "rate_per_s": ("20", "40.5"),
     "requests": 6,
     "runs": 2,
     "warmup_requests": 2,
@@ -27,7 +28,7 @@ GIVEN: dict[str, Any] = {
 
 @pytest.fixture(scope="module")
 def runs() -> list[Any]:
-    with Server(chat=Chat()) as server:
+    with Server(chat=Model()) as server:
         return measured("open-loop", GIVEN, server)
 
 
