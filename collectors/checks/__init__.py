@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from anvil.collectors.checks.canary import Canary
 from anvil.collectors.checks.coding import Coding
 from anvil.collectors.checks.execution import carry_out
 from anvil.collectors.checks.finish import Finish
@@ -46,6 +47,7 @@ __all__ = [
 
 _ALL: tuple[Check[Any], ...] = (
     Identity(),
+    Canary(),
     Coding(),
     StructuredJson(),
     StructuredJsonSchema(),
