@@ -9,9 +9,6 @@
 4. A percentile is supported by n samples when one of them lies at or above it with 95 % confidence:
    ``1 - (q / 100) ** n >= 0.95``. That is p90 from 29, p95 from 59, p99 from 299.
 5. Over nothing there is no statistic: the result is None, never 0.
-6. The *t interval* is that of Student for a mean, at 95 %, two-sided: the mean, less and plus ``t * sqrt(s2 / n)``,
-   with the sample variance ``s2`` (over ``n - 1``). The quantile and the root are taken from above to a rational,
-   so that the interval is never too narrow; beyond 30 degrees of freedom the quantile of 30 is taken.
 """
 
 from __future__ import annotations
@@ -19,7 +16,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from fractions import Fraction
-from math import isqrt
 from typing import Literal
 
 from anvil.ledger.errors import LedgerError
@@ -28,13 +24,6 @@ Number = int | Fraction
 Rounding = Literal["half_up", "half_even"]
 
 _DECIMAL = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]{1,3})?")
-
-_T_975 = (
-    127063, 43027, 31825, 27765, 25706, 24470, 23647, 23061, 22622, 22282,
-    22010, 21789, 21604, 21448, 21315, 21200, 21099, 21010, 20931, 20860,
-    20797, 20739, 20687, 20639, 20596, 20556, 20519, 20485, 20453, 20423,
-)  # fmt: skip
-"""The 0.975 quantiles of Student's t from 1 to 30 degrees of freedom in ten-thousandths, rounded up (rule 6)."""
 
 
 class NoNumber(LedgerError):
@@ -129,19 +118,6 @@ def delta_percent(control: Number, treatment: Number) -> Fraction | None:
     return Fraction(treatment - control) * 100 / Fraction(control)
 
 
-def t_interval(values: Sequence[Number]) -> tuple[Fraction, Fraction] | None:
-    """Return the ends of the 95 % interval of the mean; None under two values (rule 6)."""
-    ordered = _sorted(values)
-    count = len(ordered)
-    if count < 2:
-        return None
-    middle = Fraction(sum(ordered), count)
-    variance = sum((value - middle) ** 2 for value in ordered) / (count - 1)
-    quantile = Fraction(_T_975[min(count - 1, len(_T_975)) - 1], 10_000)
-    half = quantile * _root_from_above(Fraction(variance) / count)
-    return middle - half, middle + half
-
-
 def is_supported(q: int, samples: int) -> bool:
     """Say whether `samples` values are enough to print the `q`-th percentile (rule 4)."""
     if q >= 100:
@@ -174,15 +150,6 @@ def _p50s(runs: Sequence[Sequence[Number]]) -> list[Number]:
     if any(value is None for value in medians):
         raise NoNumber("a run without values has no median; say why it is left out instead")
     return [value for value in medians if value is not None]
-
-
-def _root_from_above(value: Fraction) -> Fraction:
-    """Return the square root, exact to 18 decimals of the value's own scale and never too small."""
-    if not value:
-        return Fraction(0)
-    scale = 10**18 * value.denominator
-    root = isqrt(value.numerator * value.denominator * 10**36)
-    return Fraction(root + (root * root != value.numerator * value.denominator * 10**36), scale)
 
 
 def _sorted(values: Sequence[Number]) -> list[Number]:

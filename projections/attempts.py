@@ -11,10 +11,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
-from anvil.ledger.events import CheckCompleted, HealthObserved, SuiteCompleted
+from anvil.ledger.events import CheckCompleted, HealthObserved, LoadMeasured, SuiteCompleted
 from anvil.ledger.events.engines import Reachability
 from anvil.ledger.events.recipes import DeclaredAttempt
 from anvil.ledger.events.suites import SuiteItem
+from anvil.projections.loads import CellState, Key, RunState, cells
 from anvil.projections.seen import Seen
 
 _ENDED = {"open": "still_running", "abandoned": "recording_lost", "aborted": "aborted"}
@@ -71,6 +72,19 @@ class AttemptState:
     suites: Mapping[str, SuiteState] = field(default_factory=dict)
     last: tuple[str, str] | None = None
     """The newest result: `check` or `suite`, and its name."""
+    loads: Mapping[Key, tuple[RunState, ...]] = field(default_factory=dict)
+    """The measured runs of load cells, in order."""
+    continues: str | None = None
+    """The stream of the run that this one goes on with."""
+
+    @property
+    def cells(self) -> tuple[CellState, ...]:
+        """Its load cells: those that were planned, whether they were begun or not."""
+        return tuple(cells(() if self.plan is None else self.plan.protocols, self.loads))
+
+    def why_unfinished(self, streams: Mapping[str, str]) -> str:
+        """Return why a cell that was planned is not measured to its end."""
+        return self._why(streams)
 
     def incomplete(self, streams: Mapping[str, str]) -> dict[str, str]:
         """Return each selected check without a verdict, and why it has none."""
@@ -167,11 +181,22 @@ class AttemptState:
         name = event.selected_as
         return replace(self, suites={**self.suites, name: found}, last=("suite", name))
 
+    def measured(self, seen: Seen, event: LoadMeasured) -> AttemptState:
+        """Return the state after a run of a load cell; a warm-up changes nothing."""
+        if event.phase == "warm-up":
+            return self
+        key = (event.protocol, event.cell)
+        runs = (*self.loads.get(key, ()), RunState.of(event, seen.entry_hash))
+        return replace(self, loads={**self.loads, key: runs})
+
     def without(self, target: str) -> AttemptState:
         """Return the state without the result that was retracted."""
+        loads = {
+            key: tuple(run for run in runs if run.entry_hash != target) for key, runs in self.loads.items()
+        }
         checks = {name: check for name, check in self.checks.items() if check.entry_hash != target}
         suites = {name: suite for name, suite in self.suites.items() if suite.entry_hash != target}
-        return replace(self, checks=checks, suites=suites)
+        return replace(self, checks=checks, suites=suites, loads=loads)
 
 
 Runs = tuple[AttemptState, ...]

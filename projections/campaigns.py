@@ -150,6 +150,8 @@ def step(state: Campaigns, seen: Seen) -> Campaigns:  # noqa: C901  # one line a
             return _attempt(state, seen, lambda a: a.checked(seen, event))
         case SuiteCompleted():
             return _attempt(state, seen, lambda a: a.repeated(seen, event))
+        case LoadMeasured():
+            return _attempt(state, seen, lambda a: a.measured(seen, event))
         case ObservationNoted():
             said = {seen.entry_hash: seen.index}
             return _campaign(state, seen, lambda c: replace(c, observations={**c.observations, **said}))
@@ -180,7 +182,6 @@ def step(state: Campaigns, seen: Seen) -> Campaigns:  # noqa: C901  # one line a
             | EngineReported()
             | LogRetained()
             | LogExcerpted()
-            | LoadMeasured()
             | RestorationChecked()
             | PublicationReleased()
             | PublicationWithdrawn()
@@ -219,7 +220,7 @@ def _declare(state: Campaigns, seen: Seen, event: RecipeDeclared) -> Campaigns:
         for plan in event.attempts:
             runs = attempts.get(plan.key, ())
             attempts[plan.key] = of_attempt.change(
-                runs, plan.key, seen.header.stream, partial(replace, plan=plan)
+                runs, plan.key, seen.header.stream, partial(replace, plan=plan, continues=event.continues)
             )
         candidates = {**campaign.candidates, **{c.key: c for c in event.candidates}}
         return replace(campaign, recipe=event.recipe, attempts=attempts, candidates=candidates)

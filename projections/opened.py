@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -37,7 +37,14 @@ class Opened:
         Raises:
             PublicationRefused: an event is not.
         """
-        cited = {event for leaf in made.rendered.leaves for event in leaf.support.events}
+        self.require_signed_events({event for leaf in made.rendered.leaves for event in leaf.support.events})
+
+    def require_signed_events(self, cited: Set[str]) -> None:
+        """Check that events, by entry hash, and all that take something back are as they were signed.
+
+        Raises:
+            PublicationRefused: one is not.
+        """
         shown = {kept.entry_hash: kept.index for kept in self.record.every() if kept.entry_hash in cited}
         require_signed(self.store, {**shown, **self.record.corrections})
 

@@ -45,7 +45,7 @@ _ANY_END = frozenset({"stop", "length", "tool_calls"})
 class RetrievalParameters(Parameters):
     """Parameters of `retrieval`."""
 
-    visible_tokens: int = 64
+    visible_tokens: int = Field(default=64, ge=1)
     target_tokens: int = Field(default=128_000, ge=100)
     """Prompt tokens that are aimed at."""
     depths: Annotated[
@@ -72,7 +72,7 @@ class Retrieval:
         if problem := window_problem(ctx, target):
             return not_carried_out(ctx, self, "prerequisite_failed", problem, expected=len(depths))
         sized = await sized_filler(
-            ctx, "filler", target, lambda text: {"messages": prompt_with(text, depths[0], "x" * 20)}
+            ctx, "filler", target, lambda text: {"messages": retrieval_prompt(text, depths[0], "x" * 20)}
         )
         if problem := window_problem(ctx, sized.counted or 0):
             return not_carried_out(ctx, self, "prerequisite_failed", problem, expected=len(depths))
@@ -82,35 +82,56 @@ class Retrieval:
             findings["tokenizer_confirmed"] = confirmed
         judgements, secrets = [], []
         for depth in depths:
-            judgement, secret = await ask_at(ctx, sized.text, depth, f"depth_{depth}")
+            secret = secret_of(ctx.seed_for(f"depth_{depth}"))
             secrets.append(secret)
-            findings[f"exact.{depth}"] = bool(judgement.answer and judgement.answer.visible.strip() == secret)
-            judgements.append(judgement)
-        judgements.append(await ask_without(ctx, sized.text, secrets))
+            messages = retrieval_prompt(sized.text, depth, secret)
+            _note(ctx, depth, messages)
+            answer = await ctx.chat(f"depth_{depth}", messages, stream=True)
+            findings[f"exact.{depth}"] = answer.visible.strip() == secret
+            judgements.append(judge_found(ctx, f"depth_{depth}", answer, secret))
+        control = await ctx.chat("control", retrieval_prompt(sized.text, None, ""), stream=True)
+        judgements.append(judge_control(ctx, control, secrets))
         return verdict(ctx, self, judgements, findings)
 
 
-async def ask_at(
-    ctx: CheckContext[RetrievalParameters], text: Filler, depth: int, name: str
-) -> tuple[Judgement, str]:
-    """Hide a secret at `depth` percent of a filler and ask for it; return what became of it, and the secret.
+def secret_of(seed: int) -> str:
+    """Return the secret that belongs to a seed: two words that are not in the filler, and four digits."""
+    draws = Draws(GENERATOR, VERSION, seed)
+    first, second = draws.sample(_NAMES, 2)
+    return f"{first}-{second}-{1000 + draws.below(9000)}"
 
-    `name` is that of the request, and of the seed that the secret is drawn from.
-    """
-    seed = ctx.seed_for(name)
-    secret = _secret(seed)
-    messages = prompt_with(text, depth, secret)
+
+def retrieval_prompt(
+    text: Filler, depth: int | None, secret: str, salt: str = ""
+) -> tuple[dict[str, str], ...]:
+    """Return the chat that hides the secret at a depth in percent, or nowhere; a salt stands before all."""
+    hidden = f"The secret phrase is {secret}." if depth is not None else None
+    content = (
+        f"{salt}Somewhere in the notes below one sentence states a secret phrase.\n\n"
+        f"{text.around(hidden, depth or 0)}\n\n"
+        "What is the secret phrase? Answer with the phrase alone."
+    )
+    return ({"role": "user", "content": content},)
+
+
+def _note(ctx: CheckContext[Any], depth: int, messages: Sequence[dict[str, str]]) -> None:
     digest = hashlib.sha256(messages[0]["content"].encode()).hexdigest()
+    seed = ctx.seed_for(f"depth_{depth}")
     ctx.prompts.append(
         GeneratedPrompt(generator=GENERATOR, version=VERSION, seed=seed, digest=f"sha256:{digest}")
     )
-    answer = await ctx.chat(name, messages, stream=True)
-    return _found(ctx, name, answer, secret), secret
 
 
-async def ask_without(ctx: CheckContext[Any], text: Filler, secrets: Sequence[str]) -> Judgement:
-    """Ask for a secret that is not in the prompt; whoever answers with one of `secrets` has not retrieved it."""
-    answer = await ctx.chat("control", prompt_with(text, None, ""), stream=True)
+def judge_found(ctx: CheckContext[RetrievalParameters], name: str, answer: Answer, secret: str) -> Judgement:
+    """Return what became of a request with the secret in it."""
+    faults = text_faults(ctx, answer)
+    if answer.failure is None and answer.visible.strip() and secret not in answer.visible:
+        faults.append(Fault("wrong_value", f"{secret!r} is not in the answer {answer.visible!r}"))
+    return with_floor(Judgement(name, answer, tuple(faults)), ctx.parameters.floor_tokens)
+
+
+def judge_control(ctx: CheckContext[Any], answer: Answer, secrets: Sequence[str]) -> Judgement:
+    """Return what became of the request without a secret: none of the others' may be in its answer."""
     faults = common_faults(ctx, answer, finish=_ANY_END)
     known = [secret for secret in secrets if secret in answer.visible]
     if known:
@@ -118,27 +139,3 @@ async def ask_without(ctx: CheckContext[Any], text: Filler, secrets: Sequence[st
             Fault("deterministic_check_failed", f"{known[0]!r} was answered though it was not in the prompt")
         )
     return Judgement("control", answer, tuple(faults), counts=False)
-
-
-def prompt_with(text: Filler, depth: int | None, secret: str) -> Sequence[dict[str, str]]:
-    """Return a filler with a secret hidden at `depth` percent, or without one, and the question for it."""
-    hidden = f"The secret phrase is {secret}." if depth is not None else None
-    content = (
-        "Somewhere in the notes below one sentence states a secret phrase.\n\n"
-        f"{text.around(hidden, depth or 0)}\n\n"
-        "What is the secret phrase? Answer with the phrase alone."
-    )
-    return [{"role": "user", "content": content}]
-
-
-def _secret(seed: int) -> str:
-    draws = Draws(GENERATOR, VERSION, seed)
-    first, second = draws.sample(_NAMES, 2)
-    return f"{first}-{second}-{1000 + draws.below(9000)}"
-
-
-def _found(ctx: CheckContext[RetrievalParameters], name: str, answer: Answer, secret: str) -> Judgement:
-    faults = text_faults(ctx, answer)
-    if answer.failure is None and answer.visible.strip() and secret not in answer.visible:
-        faults.append(Fault("wrong_value", f"{secret!r} is not in the answer {answer.visible!r}"))
-    return with_floor(Judgement(name, answer, tuple(faults)), ctx.parameters.floor_tokens)

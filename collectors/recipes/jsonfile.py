@@ -35,6 +35,7 @@ def read_json_file(content: bytes, source: str, kind: str) -> TomlFile:
         raise refused(line, "this is not UTF-8", "Save the file as UTF-8") from error
     try:
         document = json.loads(text, object_pairs_hook=_once, parse_constant=_no_number)
+        lines = json_key_lines(text) if isinstance(document, dict) else {}
     except json.JSONDecodeError as error:
         what = f"this is not JSON: {error.msg[:1].lower()}{error.msg[1:]}"
         raise refused(error.lineno, what, "Write it as RFC 8259 says; see json.org") from error
@@ -44,7 +45,7 @@ def read_json_file(content: bytes, source: str, kind: str) -> TomlFile:
         raise refused(1, str(error), "Write each key once, and numbers in figures") from error
     if not isinstance(document, dict):
         raise refused(1, "this is no JSON object", "Write an object: { … }")
-    return TomlFile(source, kind, content, document, json_key_lines(text))
+    return TomlFile(source, kind, content, document, lines)
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

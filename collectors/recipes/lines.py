@@ -7,10 +7,11 @@
 
 from __future__ import annotations
 
+import json
 import re
 import tomllib
 from bisect import bisect_right
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from anvil.collectors.recipes.problems import KeyPath
 
@@ -30,8 +31,9 @@ _STRING = re.compile(
 class _Scanner:
     """Walks once over a document and notes the line of each key path."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, read: Callable[[str], str]) -> None:
         self.text = text
+        self.read = read
         self.at = 0
         self.ends = [match.start() for match in re.finditer("\n", text)]
         self.found: dict[KeyPath, int] = {(): 1}
@@ -91,7 +93,7 @@ class _Scanner:
         while True:
             self._skip(_SPACE)
             if self.text[self.at] in "\"'":
-                keys.append(str(tomllib.loads(f"x={self._take(_STRING)}")["x"]))
+                keys.append(self.read(self._take(_STRING)))
             else:
                 keys.append(self._take(_BARE))
             self._skip(_SPACE)
@@ -138,7 +140,7 @@ class _Scanner:
 
 def key_lines(text: str) -> Mapping[KeyPath, int]:
     """Return the line of each key path of a document that `tomllib` accepts."""
-    return _Scanner(text).document()
+    return _Scanner(text, lambda quoted: str(tomllib.loads(f"x={quoted}")["x"])).document()
 
 
 def json_key_lines(text: str) -> Mapping[KeyPath, int]:
@@ -146,7 +148,7 @@ def json_key_lines(text: str) -> Mapping[KeyPath, int]:
 
     To a reader that steps over values JSON is an inline table of TOML with other signs between key and value.
     """
-    scanner = _Scanner(text)
+    scanner = _Scanner(text, json.loads)
     scanner.begin()
     return scanner.found
 

@@ -6,10 +6,11 @@ else is a path.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from importlib.resources import files
 from pathlib import Path
 
-from anvil.collectors.recipes.consistency import JudgeCheck, complaints
+from anvil.collectors.recipes.consistency import JudgeCheck, JudgeProtocol, complaints
 from anvil.collectors.recipes.recipe import Recipe, RecipeFile
 from anvil.collectors.recipes.resolve import resolve_attempt
 from anvil.collectors.recipes.suitefiles import JudgeSuite, SuiteFiles, suite_complaints
@@ -29,12 +30,15 @@ def packaged_recipes() -> tuple[str, ...]:
 
 
 def load_recipe(
-    path_or_name: str | Path, judge: JudgeCheck | None = None, judge_suite: JudgeSuite | None = None
+    path_or_name: str | Path,
+    judge: JudgeCheck | None = None,
+    judge_protocol: JudgeProtocol | None = None,
+    judge_suite: JudgeSuite | None = None,
 ) -> Recipe:
     """Return a recipe, read, found consistent and resolved.
 
-    `judge` knows which checks there are and what they can be told, `judge_suite` likewise of suites; without
-    one they are not looked at.
+    `judge` knows which checks there are and what they can be told, `judge_protocol` the same of protocols and
+    `judge_suite` of suites; without them these are not looked at.
 
     Raises:
         FileRefused: it is no recipe, or combines what cannot be; each problem has its line and what
@@ -43,28 +47,32 @@ def load_recipe(
     """
     source, content = _content(path_or_name)
     directory = None if source != str(path_or_name) else Path(source).parent
-    return parse_recipe(content, source, judge, judge_suite, directory=directory)
+    return parse_recipe(content, source, judge, judge_protocol, judge_suite, directory=directory)
 
 
 def parse_recipe(
     content: bytes,
     source: str,
     judge: JudgeCheck | None = None,
+    judge_protocol: JudgeProtocol | None = None,
     judge_suite: JudgeSuite | None = None,
     *,
     directory: Path | None = None,
+    suite_files: Mapping[str, bytes] | None = None,
 ) -> Recipe:
     """Return the recipe that these bytes are; `source` is how its problems name the file.
 
-    `directory` is the recipe's folder, where the files of its suites are looked for.
+    `directory` is the recipe's folder, where the files of its suites are looked for; of a run that is continued
+    they are at hand as `suite_files`.
 
     Raises:
         FileRefused: as for `load_recipe`.
     """
     toml = read_toml(content, source, "recipe")
     file = validated(toml, RecipeFile)
-    suites = SuiteFiles(file, directory)
-    toml.refuse([*complaints(file, judge), *suites.complaints, *suite_complaints(file, suites, judge_suite)])
+    suites = SuiteFiles(file, directory, suite_files or {})
+    found = complaints(file, judge, judge_protocol)
+    toml.refuse([*found, *suites.complaints, *suite_complaints(file, suites, judge_suite)])
     return _recipe(toml, file, suites)
 
 

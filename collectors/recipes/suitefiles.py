@@ -10,7 +10,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 
 from anvil.collectors.recipes.parts import SelectedSuite
@@ -29,23 +29,25 @@ what to write."""
 class SuiteFiles:
     """The bytes of each file by its name, and what is wrong with the others."""
 
-    def __init__(self, file: RecipeFile, directory: Path | None) -> None:
+    def __init__(self, file: RecipeFile, directory: Path | None, known: Mapping[str, bytes]) -> None:
         self.content: dict[str, bytes] = {}
-        self.complaints = list(self._read(file, directory))
+        self.complaints = list(self._read(file, directory, known))
 
     def of(self, selected: SelectedSuite) -> bytes | None:
         """Return the bytes of the file that a suite names; null where it names none, or none that is good."""
         return None if selected.file is None else self.content.get(selected.file)
 
-    def _read(self, file: RecipeFile, directory: Path | None) -> Iterator[Complaint]:
+    def _read(
+        self, file: RecipeFile, directory: Path | None, known: Mapping[str, bytes]
+    ) -> Iterator[Complaint]:
         for position, selected in enumerate(file.suites):
             if selected.file is None:
                 continue
             at: KeyPath = ("suites", position, "file")
-            if directory is None:
+            if directory is None and selected.file not in known:
                 yield Complaint(at, "this recipe lies in no folder, so no file is beside it", "Leave it out")
                 continue
-            content = _content(directory / selected.file)
+            content = known.get(selected.file) or _content((directory or Path()) / selected.file)
             if isinstance(content, str):
                 yield Complaint(
                     at, f"{selected.file} {content}", "Name a file by its path from the recipe's folder"

@@ -3,19 +3,63 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
-from anvil.collectors.recipes import Recipe, SelectedCheck, SelectedSuite
-from anvil.collectors.recipes.parts import Selected
+from anvil.collectors.protocols import PROTOCOLS, Cell, parameters_of
+from anvil.collectors.recipes import Recipe, SelectedCheck, SelectedProtocol, SelectedSuite
 from anvil.collectors.running.planning import Planned
 from anvil.collectors.withholding import clean_argv
 from anvil.ledger.events import RecipeDeclared
-from anvil.ledger.events.recipes import DeclaredAttempt, DeclaredCandidate, Setting
+from anvil.ledger.events.recipes import (
+    DeclaredAttempt,
+    DeclaredCandidate,
+    DeclaredCell,
+    DeclaredProtocol,
+    Setting,
+)
+from anvil.ledger.wording import counted
+
+
+@dataclass(frozen=True)
+class Selection:
+    """What a run carries out in one attempt: checks, suites, and protocols with those of their cells that are left."""
+
+    checks: tuple[SelectedCheck, ...] = ()
+    protocols: tuple[SelectedCells, ...] = ()
+    suites: tuple[SelectedSuite, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.checks or self.suites or self.protocols)
+
+    def __str__(self) -> str:
+        cells = sum(len(chosen.cells) for chosen in self.protocols)
+        return (
+            f"{counted(len(self.checks), 'check')}, {counted(len(self.suites), 'suite')} "
+            f"and {counted(cells, 'cell')}"
+        )
+
+
+@dataclass(frozen=True)
+class SelectedCells:
+    """A selected protocol and the cells that are to be carried out."""
+
+    protocol: SelectedProtocol
+    cells: tuple[Cell, ...]
+
+    @classmethod
+    def of(cls, protocol: SelectedProtocol) -> SelectedCells:
+        """Return a protocol with all its cells."""
+        parameters = parameters_of(protocol.id, protocol.parameters)
+        return cls(protocol, PROTOCOLS[protocol.id].cells(parameters))
 
 
 def declare(
-    recipe: Recipe, planned: Sequence[Planned], selected: Mapping[str, Sequence[Selected]]
+    recipe: Recipe,
+    planned: Sequence[Planned],
+    selected: Mapping[str, Selection],
+    continues: str | None = None,
 ) -> RecipeDeclared:
-    """Return the event for the attempts of this run; `selected` are its checks and suites by attempt."""
+    """Return the event for the attempts of this run; `selected` by attempt, `continues` names a stream."""
     keys = {item.attempt.candidate for item in planned}
     return RecipeDeclared(
         recipe=recipe.name,
@@ -31,12 +75,13 @@ def declare(
             if key in keys
         ),
         attempts=tuple(_attempt(item, selected[item.attempt.key]) for item in planned),
+        continues=continues,
         deadline_ready_ns=recipe.deadlines.ready_ns,
         argv=[[item.attempt.key, *clean_argv(item.plan.argv, item.secrets)[0]] for item in planned],
     )
 
 
-def _attempt(item: Planned, selected: Sequence[Selected]) -> DeclaredAttempt:
+def _attempt(item: Planned, selected: Selection) -> DeclaredAttempt:
     attempt = item.attempt
     return DeclaredAttempt(
         key=attempt.key,
@@ -47,6 +92,17 @@ def _attempt(item: Planned, selected: Sequence[Selected]) -> DeclaredAttempt:
         image=attempt.image,
         image_id=attempt.image_id,
         settings=tuple(Setting(name=name, value=value) for name, value in attempt.settings.items()),
-        checks=tuple(one.name for one in selected if isinstance(one, SelectedCheck)),
-        suites=tuple(one.name for one in selected if isinstance(one, SelectedSuite)),
+        checks=tuple(check.name for check in selected.checks),
+        suites=tuple(suite.name for suite in selected.suites),
+        protocols=tuple(
+            DeclaredProtocol(
+                protocol=chosen.protocol.name,
+                kind=PROTOCOLS[chosen.protocol.id].id,
+                cells=tuple(
+                    DeclaredCell(cell=cell.name, runs=cell.runs, requests=cell.requests)
+                    for cell in chosen.cells
+                ),
+            )
+            for chosen in selected.protocols
+        ),
     )

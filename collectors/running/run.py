@@ -19,20 +19,23 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from anvil.collectors.checks import History
 from anvil.collectors.journal import Journal
 from anvil.collectors.launchers.interface import Launcher, LaunchFailed, Provenance
-from anvil.collectors.recipes import Attempt, Recipe, SelectedCheck, SelectedSuite
+from anvil.collectors.recipes import Attempt, Recipe
 from anvil.collectors.recipes.parts import Selected
 from anvil.collectors.recorder import LedgerRecorder
-from anvil.collectors.recovery import name_kept, unnamed
+from anvil.collectors.recovery import name_kept, name_loads, unnamed
 from anvil.collectors.running.attempt import FREE_IT, AttemptRun
-from anvil.collectors.running.declaring import declare
+from anvil.collectors.running.declaring import SelectedCells, Selection, declare
 from anvil.collectors.running.host import HostStep
+from anvil.collectors.running.measuring import Measuring
 from anvil.collectors.running.narration import Narrator
 from anvil.collectors.running.planning import Planned, plan_attempt
 from anvil.collectors.running.restoration import plan_of, restoration
-from anvil.collectors.running.space import DiskFull, Space, estimate_bytes
-from anvil.collectors.running.suites import chosen_suites, suite_bytes
+from anvil.collectors.running.resuming import Continued
+from anvil.collectors.running.space import DiskFull, Space, cells_bytes, estimate_bytes
+from anvil.collectors.running.suites import chosen_suites, suite_artifacts, suite_bytes
 from anvil.collectors.running.weights import WeightsStep
 from anvil.collectors.site import Site
 from anvil.ledger.drafts import Attachment
@@ -46,7 +49,10 @@ RECIPE_TYPE = "application/toml"
 
 @dataclass(frozen=True)
 class RunPlan:
-    """What is to be run: a recipe, on this host, into this campaign; `only` names checks and suites, none for all."""
+    """What is to be run: a recipe, on this host, into this campaign.
+
+    `only` names checks, suites and protocols, none for all. `continued` is the run that this one goes on with.
+    """
 
     recipe: Recipe
     attempts: tuple[Attempt, ...]
@@ -54,17 +60,20 @@ class RunPlan:
     campaign: str
     only: frozenset[str] = frozenset()
     base_url: str | None = None
+    continued: Continued | None = None
 
-    def selected(self, attempt: Attempt) -> tuple[SelectedCheck, ...]:
-        """Return the checks that this run carries out in an attempt."""
-        return tuple(check for check in attempt.checks if self._is_wanted(check))
+    def selected(self, attempt: Attempt) -> Selection:
+        """Return what this run carries out in an attempt."""
+        if self.continued is not None:
+            return self.continued.left(attempt)
+        return Selection(
+            tuple(check for check in attempt.checks if self._is_wanted(check)),
+            tuple(SelectedCells.of(item) for item in attempt.protocols if self._is_wanted(item)),
+            tuple(suite for suite in attempt.suites if self._is_wanted(suite)),
+        )
 
-    def suites(self, attempt: Attempt) -> tuple[SelectedSuite, ...]:
-        """Return the suites that this run carries out in an attempt."""
-        return tuple(suite for suite in attempt.suites if self._is_wanted(suite))
-
-    def _is_wanted(self, one: Selected) -> bool:
-        return not self.only or one.name in self.only or one.id in self.only
+    def _is_wanted(self, chosen: Selected) -> bool:
+        return not self.only or chosen.name in self.only or chosen.id in self.only
 
 
 @dataclass(frozen=True)
@@ -76,6 +85,11 @@ class Running:
     narrator: Narrator
     journals: Path
     space: Space
+
+    @property
+    def loads(self) -> Path:
+        """Where the load client writes down what comes."""
+        return self.journals.parent / "loads"
 
 
 @dataclass(frozen=True)
@@ -95,8 +109,10 @@ async def carry_out(plan: RunPlan, running: Running) -> Done:
         DiskFull: a disk has less left than the site asks for; what ran until then is recorded.
     """
     running.space.require("the run was not started")
-    estimate = estimate_bytes((attempt, plan.selected(attempt)) for attempt in plan.attempts)
-    suites = (chosen_suites(plan.recipe, plan.suites(attempt)) for attempt in plan.attempts)
+    selections = [(attempt, plan.selected(attempt)) for attempt in plan.attempts]
+    estimate = estimate_bytes((attempt, selected.checks) for attempt, selected in selections)
+    estimate += sum(cells_bytes(selected.protocols) for _, selected in selections)
+    suites = (chosen_suites(plan.recipe, selected.suites) for _, selected in selections)
     estimate += sum(suite_bytes(suite) for several in suites for suite in several)
     running.narrator.say(running.space.outlook(estimate))
     groups = [[_lane(plan, running, attempt) for attempt in group] for group in _side_by_side(plan.attempts)]
@@ -142,24 +158,26 @@ class _Lane:
         try:
             await self._run(plan, running, recorder, holder)
         except asyncio.CancelledError:
-            self._end_early(running.ledger, recorder, journal, "interrupted")
+            self._end_early(running, recorder, journal, "interrupted")
             raise
         except LaunchFailed:
             self.stream.close("launch_failed")
             journal.finish()  # all that it holds is named
             raise
         except DiskFull:
-            self._end_early(running.ledger, recorder, journal, "disk_full")
+            self._end_early(running, recorder, journal, "disk_full")
             raise
         except BaseException:
-            self._end_early(running.ledger, recorder, journal, "failed")
+            self._end_early(running, recorder, journal, "failed")
             raise
         self.stream.close()
         journal.finish()
 
-    def _end_early(self, ledger: Ledger, recorder: LedgerRecorder, journal: Journal, reason: str) -> None:
+    def _end_early(self, running: Running, recorder: LedgerRecorder, journal: Journal, reason: str) -> None:
         """Name what no event names yet and close the stream; what cannot be named stays for recovery."""
+        ledger = running.ledger
         try:
+            name_loads(recorder, ledger, self.stream.id, running.loads, self.planned.secrets)
             name_kept(recorder, unnamed(ledger, self.stream.id, journal.lines()))
         except (AnvilError, OSError):
             self.stream.close(reason)
@@ -171,20 +189,42 @@ class _Lane:
     async def _run(
         self, plan: RunPlan, running: Running, recorder: LedgerRecorder, holder: str | None
     ) -> None:
-        selected, suites = plan.selected(self.planned.attempt), plan.suites(self.planned.attempt)
+        selected = plan.selected(self.planned.attempt)
         campaign = Subject(plan.campaign)
-        event = declare(plan.recipe, [self.planned], {self.planned.attempt.key: [*selected, *suites]})
-        blob = recorder.about(campaign).keep(plan.recipe.content, name="recipe")
-        recorder.append(event, subject=campaign, attachments=(Attachment("recipe", RECIPE_TYPE, blob),))
+        continues = None if plan.continued is None else plan.continued.stream
+        event = declare(plan.recipe, [self.planned], {self.planned.attempt.key: selected}, continues)
+        keeping = recorder.about(campaign)
+        blob = keeping.keep(plan.recipe.content, name="recipe")
+        attachments = [Attachment("recipe", RECIPE_TYPE, blob)]
+        for name, file, content in suite_artifacts(plan.recipe.suite_files):
+            kind = f"application/{file.rpartition('.')[2]}"
+            attachments.append(Attachment(name, kind, keeping.keep(content, name=name)))
+        recorder.append(event, subject=campaign, attachments=attachments)
         launcher = _launcher(self.planned, running.launchers)
         about = recorder.about(self.planned.subject)
         looking = WeightsStep(about, running.narrator, running.journals.parent, running.ledger.blobs.get)
         async with HostStep(about, self.planned):
             weights = await looking.run(self.planned)
             attempt = AttemptRun(
-                self.planned, launcher, about, running.narrator, selected, running.space, weights,
-                chosen_suites(plan.recipe, suites),
-            )  # fmt: skip
+                self.planned,
+                launcher,
+                about,
+                running.narrator,
+                selected.checks,
+                running.space,
+                Measuring(
+                    self.planned,
+                    about,
+                    running.narrator,
+                    running.space,
+                    running.loads,
+                    self.stream.id,
+                    selected.protocols,
+                ),
+                History() if plan.continued is None else plan.continued.history(),
+                weights,
+                chosen_suites(plan.recipe, selected.suites),
+            )
             await attempt.run(holder)
 
 

@@ -10,7 +10,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from anvil.collectors.checks import UnderTest
@@ -93,6 +93,15 @@ class SuitesLeft:
 def chosen_suites(recipe: Recipe, selected: Iterable[SelectedSuite]) -> tuple[Chosen, ...]:
     """Return suites of a recipe as they are carried out; they were judged when it was read."""
     return tuple(chosen(one, recipe.suite_files.get(one.file or "")) for one in selected)
+
+
+def suite_artifacts(files: Mapping[str, bytes]) -> Iterator[tuple[str, str, bytes]]:
+    """Yield the files of external suites as they are kept with a recipe: artifact, file and bytes.
+
+    The artifacts are numbered in the order of the files' names, so that they are found again.
+    """
+    for number, file in enumerate(sorted(files), start=1):
+        yield f"suite-{number}", file, files[file]
 
 
 def suite_bytes(one: Chosen) -> int:

@@ -8,14 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
 
-from pydantic import ValidationError
-
-from anvil.collectors.checks.parameters import parse
+from anvil.collectors.checks.parameters import misfits, parse
 from anvil.collectors.recipes import FileRefused, SelectedSuite
 from anvil.collectors.suites.execution import Obstacle, SuiteRun, suite_run
 from anvil.collectors.suites.external import read_suite
 from anvil.collectors.suites.intelligence import INTELLIGENCE
-from anvil.collectors.suites.interface import KEPT_FOR, MAX_REQUESTS, Chosen, Suite
+from anvil.collectors.suites.interface import KEPT_FOR, MAX_NAMES, MAX_REQUESTS, Chosen, Suite
 from anvil.collectors.suites.multimodal import multimodal
 from anvil.collectors.suites.retrieval import RETRIEVAL
 from anvil.collectors.suites.session import SESSION
@@ -23,6 +21,7 @@ from anvil.collectors.suites.tool import TOOL_SUITE
 
 __all__ = [
     "KEPT_FOR",
+    "MAX_NAMES",
     "MAX_REQUESTS",
     "SUITES",
     "Chosen",
@@ -104,18 +103,20 @@ def _combination(suite: Suite, selected: SelectedSuite) -> Iterable[tuple[tuple[
     elif selected.digest is not None and suite.source and suite.source.digest != selected.digest:
         what = f"the {suite.source.name} that comes with this anvil is another one than {selected.digest}"
         yield ("digest",), what, f'Write `digest = "{suite.source.digest}"` if that is meant'
-    try:
-        suite.parameters.model_validate(dict(selected.parameters))
-    except ValidationError as error:
-        for item in error.errors():
-            where = ("parameters", str(item["loc"][0])) if item["loc"] else ("parameters",)
-            what = f"suite {suite.id!r}: {item['msg']}, found {str(item.get('input'))[:60]!r}"
-            yield where, what, f"It takes {', '.join(suite.parameters.model_fields)}"
+    wrong = list(misfits(suite.parameters, f"suite {suite.id!r}", selected.parameters))
+    for where, what, write in wrong:
+        yield ("parameters", *([where] if where else [])), what, write
+    if wrong:
         return
-    found = _chosen(suite, selected).expected_requests
-    if found > MAX_REQUESTS:
+    one = _chosen(suite, selected)
+    if one.expected_requests > MAX_REQUESTS:
         yield (
             ("repetitions",),
-            f"suite {selected.name!r} sends {found} requests, and one event can name {MAX_REQUESTS}",
+            f"suite {selected.name!r} sends {one.expected_requests} requests, and one event can name {MAX_REQUESTS}",
             "Write fewer repetitions, or split the suite",
         )
+    elif one.expected_names > MAX_NAMES:
+        what = f"the names of the {one.expected_requests} requests of suite {selected.name!r} have "
+        what += f"{one.expected_names} characters, and one event can hold {MAX_NAMES}"
+        write = "Give its items shorter ids, write fewer repetitions, or split the suite"
+        yield ("repetitions",), what, write

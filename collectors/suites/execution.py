@@ -11,17 +11,19 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import traceback
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from anvil.collectors.checks.interface import CheckContext, UnderTest
-from anvil.collectors.checks.judging import Fault, Judgement, messages, request_outcome
+from anvil.collectors.checks.judging import LONGEST_MESSAGE, Fault, Judgement, messages, request_outcome
 from anvil.collectors.failures import first
 from anvil.collectors.suites.interface import KEPT_FOR, Chosen, Item
 from anvil.ledger.drafts import Attachment
 from anvil.ledger.errors import AnvilError
+from anvil.ledger.events.base import NamedTexts
 from anvil.ledger.events.checks import FailureClass, Outcome
 from anvil.ledger.events.suites import SuiteCompleted, SuiteItem, stability
 
@@ -131,8 +133,18 @@ class SuiteRun:
             visible_budget_tokens=parameters.visible_tokens,
             reasoning_budget_tokens=parameters.reasoning_tokens,
             prompts=tuple(self.ctx.prompts),
-            messages=messages(self.ctx, told if broken is None else {"suite": broken[1], **told}),
+            messages=self._messages(told if broken is None else {"suite": broken[1], **told}),
         )
+
+    def _messages(self, told: Mapping[str, str]) -> NamedTexts | None:
+        """Return messages as an event holds them; long ones go together into the artifact `messages`.
+
+        With an artifact for each, as checks have, an event of many requests would be too large.
+        """
+        long = {name: text for name, text in told.items() if len(json.dumps(text)) > LONGEST_MESSAGE}
+        if long:
+            self.ctx.keep("messages", json.dumps(long).encode(), "application/json")
+        return messages(self.ctx, {**told, **dict.fromkeys(long, "in the artifact messages")})
 
     def _item(self, item: Item, broken: Obstacle | None) -> SuiteItem:
         tried, repetitions = self._tried[item.id], self.chosen.repetitions

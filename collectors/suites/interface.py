@@ -21,8 +21,11 @@ from anvil.ledger.events.suites import Modality
 Purpose = Literal["diagnostic", "ranking"]
 """What results may be used for: to find out what is wrong, or to compare models."""
 
-MAX_REQUESTS = 48
-"""How many requests a selected suite may count: one event names all of their bodies, and has a limit."""
+MAX_REQUESTS = 45
+"""How many requests a selected suite may count: one event names all of their bodies, and an entry has a limit."""
+
+MAX_NAMES = 720
+"""Characters that the items' names of these requests may have together, for the same reason: 16 each."""
 
 KEPT_FOR = "suite:"
 """Before a suite's id, where bytes are noted as kept for it: a check may have the same id."""
@@ -91,6 +94,11 @@ class Chosen:
     def expected_requests(self) -> int:
         """How many requests it counts."""
         return self.repetitions * sum(item.requests for item in self.items())
+
+    @property
+    def expected_names(self) -> int:
+        """How many characters the items' names of these requests have together."""
+        return self.repetitions * sum(item.requests * len(item.id) for item in self.items())
 
 
 Members = Mapping[str, Any]

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+from pydantic import Field
+
 from anvil.collectors.checks.interface import CheckContext
 from anvil.collectors.checks.judging import Fault, Judgement, text_faults, unsupported
 from anvil.collectors.checks.media import refuses_media
@@ -28,7 +30,7 @@ CLIP_PART = "video_url"
 class MultimodalParameters(Parameters):
     """Parameters of `multimodal`."""
 
-    visible_tokens: int = 64
+    visible_tokens: int = Field(default=64, ge=1)
 
 
 @dataclass(frozen=True)

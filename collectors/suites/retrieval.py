@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any
@@ -15,8 +16,18 @@ from pydantic import Field
 from anvil.collectors.checks.calibration import Sized, sized_filler, window_problem
 from anvil.collectors.checks.interface import CheckContext
 from anvil.collectors.checks.judging import Fault, Judgement
-from anvil.collectors.checks.retrieval import RetrievalParameters, ask_at, ask_without, prompt_with
+from anvil.collectors.checks.retrieval import (
+    GENERATOR,
+    VERSION,
+    RetrievalParameters,
+    judge_control,
+    judge_found,
+    retrieval_prompt,
+    secret_of,
+)
+from anvil.collectors.filler import Filler
 from anvil.collectors.suites.interface import Item, Suite
+from anvil.ledger.events.checks import GeneratedPrompt
 from anvil.ledger.events.suites import Modality
 
 
@@ -24,7 +35,7 @@ class RetrievalSuiteParameters(RetrievalParameters):
     """Parameters of the suite `retrieval`."""
 
     depths: Annotated[
-        tuple[Annotated[int, Field(ge=0, le=100)], ...], Field(strict=False, min_length=1, max_length=16)
+        tuple[Annotated[int, Field(ge=0, le=100)], ...], Field(strict=False, min_length=1, max_length=10)
     ] = (50,)
     """Where the secret is hidden, in percent of the filler."""
 
@@ -67,19 +78,33 @@ class AtDepth:
         problem = window_problem(ctx, target)
         if not problem and shared.sized is None:
             shared.sized = await sized_filler(
-                ctx, "filler", target, lambda text: {"messages": prompt_with(text, self.depth, "x" * 20)}
+                ctx, "filler", target, lambda text: {"messages": retrieval_prompt(text, self.depth, "x" * 20)}
             )
             ctx.note_filler(shared.sized.text)
         if shared.sized is not None:
             problem = problem or window_problem(ctx, shared.sized.counted or 0)
         if problem or shared.sized is None:
             return (Judgement(name, None, (Fault("prerequisite_failed", problem),)),)
-        judgement, secret = await ask_at(ctx, shared.sized.text, self.depth, name)
+        judgement, secret = await _ask_at(ctx, shared.sized.text, self.depth, name)
         shared.secrets.append(secret)
         if self._is_last and not shared.is_controlled:
             shared.is_controlled = True
-            return judgement, await ask_without(ctx, shared.sized.text, shared.secrets)
+            control = await ctx.chat("control", retrieval_prompt(shared.sized.text, None, ""), stream=True)
+            return judgement, judge_control(ctx, control, shared.secrets)
         return (judgement,)
+
+
+async def _ask_at(ctx: CheckContext[Any], text: Filler, depth: int, name: str) -> tuple[Judgement, str]:
+    """Hide a secret and ask for it; `name` is that of the request, and of the seed that the secret belongs to."""
+    seed = ctx.seed_for(name)
+    secret = secret_of(seed)
+    messages = retrieval_prompt(text, depth, secret)
+    digest = hashlib.sha256(messages[0]["content"].encode()).hexdigest()
+    ctx.prompts.append(
+        GeneratedPrompt(generator=GENERATOR, version=VERSION, seed=seed, digest=f"sha256:{digest}")
+    )
+    answer = await ctx.chat(name, messages, stream=True)
+    return judge_found(ctx, name, answer, secret), secret
 
 
 def _items(parameters: RetrievalSuiteParameters) -> tuple[Item, ...]:

@@ -13,6 +13,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from pydantic import Field
+
 from anvil.collectors.checks.interface import CheckContext
 from anvil.collectors.checks.judging import Fault, Judgement, common_faults, text_faults
 from anvil.collectors.checks.parameters import Parameters
@@ -36,7 +38,7 @@ _NUMBER = re.compile(r"\d{2,}")
 class SessionParameters(Parameters):
     """Parameters of `session`."""
 
-    visible_tokens: int = 64
+    visible_tokens: int = Field(default=64, ge=1)
 
 
 @dataclass(frozen=True)

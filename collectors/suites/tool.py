@@ -6,6 +6,8 @@ blanks side by side. A second tool is offered that the question does not need.
 
 from __future__ import annotations
 
+from pydantic import Field
+
 from anvil.collectors.checks.parameters import Parameters
 from anvil.collectors.suites.interface import Members, Suite
 from anvil.collectors.suites.questions import Question, system, user
@@ -61,7 +63,7 @@ Open an urgent ticket. Its title is the whole next line, exactly as it stands th
 class ToolParameters(Parameters):
     """Parameters of `tool`."""
 
-    visible_tokens: int = 128
+    visible_tokens: int = Field(default=128, ge=1)
 
 
 _ITEM = Question("exact-argument", (system(_SYSTEM), user(_QUESTION)), CallsTool(TOOL, ARGUMENTS), TOOLS)

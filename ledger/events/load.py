@@ -10,8 +10,11 @@ from anvil.ledger.events.base import Event, Facts, NamedTexts, Sealed
 from anvil.ledger.events.checks import GeneratedPrompt, Parameter
 from anvil.ledger.public import Count, DecimalText, Label, Role, Word
 
-ProtocolKind = Literal["capacity", "shared-prefix", "prefix-cache", "context-ladder", "near-limit"]
-"""What a protocol is for: a load, a load on one prefix, what a cache does with it, sizes, the longest prompt."""
+ProtocolKind = Literal[
+    "capacity", "shared-prefix", "prefix-cache", "context-ladder", "near-limit", "open-loop"
+]
+"""What a protocol is for: a load, a load on one prefix, what a cache does with it, sizes, the longest prompt, and a
+load that does not wait."""
 
 CacheState = Literal["cold", "shared_within_run", "primed", "unknown"]
 """What was in the prefix cache when the requests came."""
@@ -31,7 +34,8 @@ class EngineCounter(Facts):
 class LoadMeasured(Event):
     """One run of a cell was carried out.
 
-    Artifacts: `rows` (public) and the attempt `record` (private); `telemetry` (public) where GPUs were watched.
+    Artifacts: `rows` (public) and the attempt `record` (private); `prompts` (public) makes the prompts again;
+    `telemetry` (public) where GPUs were watched. A run that was interrupted or whose engine ended has what came.
     """
 
     signed_by: ClassVar[frozenset[Role]] = frozenset({"collector"})
@@ -51,7 +55,7 @@ class LoadMeasured(Event):
     run: Count
     """Which repetition of its phase, from 1."""
     outcome: Literal["completed", "aborted", "void"]
-    """Whether it went to its end; void when the clock stepped."""
+    """Whether it went to its end; aborted when it was broken off, void when the clock stepped."""
     expected: Count
     """How many requests it plans."""
     completed: Count
@@ -82,8 +86,12 @@ class LoadMeasured(Event):
     """The client's own resolution just before, at this concurrency; null when it was not measured."""
     lag_p99_ns: Count | None
     """How long bytes had been here before the client had them, the 99th percentile; null when nobody knows."""
+    output_events: Count
+    """How many events with output came in the whole run."""
+    output_reads: Count
+    """In how many reads they came: far fewer reads than events mean that something buffers."""
     canary: Literal["passed", "failed", "not_sent"]
-    """What a short exact question was answered just before the run."""
+    """Whether a short exact question was answered rightly before the cell; `failed` from the first failure on."""
     counters: Annotated[tuple[EngineCounter, ...], Field(strict=False)]
     """The engine's own counters."""
     counters_missing: Word | None
@@ -91,7 +99,9 @@ class LoadMeasured(Event):
     telemetry_missing: Word | None
     """Why no GPU was watched; null when the artifact `telemetry` is there."""
     parameters: Annotated[tuple[Parameter, ...], Field(strict=False)]
-    """With what else it was carried out."""
+    """With what else it was carried out: the same in all runs of one plan."""
+    observed: Annotated[tuple[Parameter, ...], Field(strict=False)]
+    """What was found out beside the rows: how prompt lengths were found, how the client measured itself, …"""
     findings: Annotated[tuple[Label, ...], Field(strict=False)]
     """Impossible or suspicious results."""
     messages: Sealed[NamedTexts | None]

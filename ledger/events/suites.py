@@ -68,7 +68,8 @@ class SuiteCompleted(Event):
     """A selected suite of repeated checks was carried out, or could not be: every selected suite leaves one.
 
     Artifacts: the bodies of requests and responses, `NAME.request` and `NAME.response`, as in
-    `check.completed`; and what the suite is made of where it is a file: `suite`, or `corpus`.
+    `check.completed`; what the suite is made of where it is a file: `suite`, or `corpus`; and `messages`, those
+    that are too long to stand here, as a JSON object by request.
     """
 
     signed_by: ClassVar[frozenset[Role]] = frozenset({"collector"})

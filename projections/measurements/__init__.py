@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from anvil.projections.measurements.cells import Cell, LeftOut, Run, cells, joined
-from anvil.projections.measurements.measures import STATISTICS, Counts, Measure, Statistic, delta, measure
+from anvil.projections.measurements.deltas import Delta, Finding, delta
+from anvil.projections.measurements.measures import STATISTICS, Counts, Measure, Statistic, measure
 
 __all__ = [
     "STATISTICS",
     "Cell",
     "Counts",
+    "Delta",
+    "Finding",
     "LeftOut",
     "Measure",
     "Run",

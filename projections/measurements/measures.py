@@ -9,7 +9,7 @@
 4. The client's own resolution goes with it as a figure in the same unit: the figure is known to that and no
    better. Where it is more than a tenth of the figure, the figure is null. A rate has the resolution of the
    time that it divides by; where both ends of that time are reads, twice.
-5. An interval is one of the mean across runs, at 95 %, from three runs on: `t_interval`.
+5. An interval is one of the mean across runs, at 95 %, from three runs on (`anvil.ledger.intervals`).
 6. What has no value is null, and its rule says why.
 """
 
@@ -21,16 +21,15 @@ from fractions import Fraction
 from types import MappingProxyType
 from typing import Literal, get_args
 
+from anvil.ledger.intervals import mean_interval
 from anvil.ledger.metrics import AGGREGATE, METRICS, output_aggregate, samples, wall_ns
 from anvil.ledger.rows import Row
 from anvil.ledger.statistics import (
     Number,
-    delta_percent,
     is_supported,
     mean,
     median_interpolated,
     nearest_rank,
-    t_interval,
 )
 from anvil.ledger.wording import counted
 from anvil.projections.figures import Figure, Support, Unsupported, Value, derive, weakest
@@ -165,24 +164,6 @@ def measure(cell: Cell, metric: str, statistic: Statistic, unit: Unit) -> Measur
     )
 
 
-def delta(control: Measure, treatment: Measure, called: str) -> Figure:
-    """Return by how many percent of the control the treatment differs, from what was not rounded.
-
-    It is null when one of them is.
-
-    Raises:
-        Unsupported: they are not the same metric by the same statistic.
-    """
-    if (control.metric, control.statistic, control.unit) != (
-        treatment.metric,
-        treatment.statistic,
-        treatment.unit,
-    ):
-        raise Unsupported(f"{called}: only one metric by one statistic is compared with itself")
-    rule = f"delta_percent of {control.statistic}({control.metric}), unrounded: {called}"
-    return derive(rule, _delta, control.figure, treatment.figure)
-
-
 # --- what a run gives ---------------------------------------------------------------------------------------
 
 
@@ -314,8 +295,8 @@ def _interval(
         return None
 
     def end(at: int, which: str) -> Figure:
-        said = f"t_interval of {name} over {len(per_run)} runs, 95 %: {which} end"
-        return derive(said, lambda *values: (t_interval(values) or (None, None))[at], *per_run)
+        said = f"mean_interval of {name} over {len(per_run)} runs, 95 %: {which} end"
+        return derive(said, lambda *values: (mean_interval(values) or (None, None))[at], *per_run)
 
     return end(0, "lower"), end(1, "upper")
 
@@ -330,10 +311,6 @@ def _nothing(cell: Cell, rule: str, per_run: tuple[Figure, ...]) -> Figure:
 
 def _zero(*_: Value) -> int:
     return 0
-
-
-def _delta(control: Number | None, treatment: Number | None) -> Fraction | None:
-    return None if control is None or treatment is None else delta_percent(control, treatment)
 
 
 def _scaled(value: Number | None, scale: Fraction) -> Fraction | None:

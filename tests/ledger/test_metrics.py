@@ -6,59 +6,12 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
+from support.rows import row
 
 from anvil.ledger.metrics import METRICS, output_aggregate, samples, wall_ns, why_not
 from anvil.ledger.rows import Row
 
 _SECOND = 1_000_000_000
-
-
-def row(**changed: Any) -> Row:
-    """A completed request: 5 tokens, the first after 100 ms and the last after 500, the end after 700."""
-    members: dict[str, Any] = {
-        "index": 0,
-        "attempt": 1,
-        "slot": 0,
-        "outcome": "completed",
-        "failure": None,
-        "http_status": 200,
-        "finish_reason": "length",
-        "clock": "kernel",
-        "is_fresh": True,
-        "intended_ns": 0,
-        "connect_ns": 1_000,
-        "started_ns": 0,
-        "written_ns": 1_000,
-        "gave_up_ns": None,
-        "head_ns": 2_000,
-        "first_event_ns": 90_000_000,
-        "ttfo_earliest_ns": 100_000_000,
-        "ttfo_ns": 100_000_000,
-        "ttft_earliest_ns": 200_000_000,
-        "ttft_ns": 200_000_000,
-        "last_output_earliest_ns": 500_000_000,
-        "last_output_ns": 500_000_000,
-        "end_ns": 700_000_000,
-        "delta_kinds": "rcccc",
-        "delta_earliest_ns": (100_000_000, 200_000_000, 300_000_000, 400_000_000, 500_000_000),
-        "delta_ns": (100_000_000, 200_000_000, 300_000_000, 400_000_000, 500_000_000),
-        "delta_completion_tokens": None,
-        "reads": 6,
-        "events": 7,
-        "event_reads": 6,
-        "delta_reads": 5,
-        "comments": 0,
-        "empty_events": 0,
-        "prompt_tokens": 1000,
-        "cached_tokens": 250,
-        "completion_tokens": 5,
-        "reasoning_tokens": None,
-        "total_tokens": 1005,
-        "reasoning_seen": (),
-        "decode_unmeasurable": None,
-        "warnings": (),
-    }
-    return Row(**members | changed)
 
 
 def failed(**changed: Any) -> Row:
@@ -72,6 +25,9 @@ def failed(**changed: Any) -> Row:
         ("ttfo.any/1", 100_000_000),
         ("ttft.visible/1", 200_000_000),
         ("e2e/1", 700_000_000),
+        ("send.lag/1", 300),
+        ("ttft.intended/1", 200_000_300),
+        ("e2e.intended/1", 700_000_300),
         ("decode.last_output/1", 10),
         ("decode.stream_end/1", Fraction(20, 3)),
         ("itl.mean/1", 100_000_000),
@@ -80,7 +36,7 @@ def failed(**changed: Any) -> Row:
     ],
 )
 def test_value(metric: str, value: Fraction) -> None:
-    assert METRICS[metric].of(row()) == value
+    assert METRICS[metric].of(row(intended_ns=-300)) == value
     assert why_not(METRICS[metric], row()) is None
     assert METRICS[metric].of(failed()) is None
     assert why_not(METRICS[metric], failed()) == "timeout"

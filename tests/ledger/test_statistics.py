@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import statistics as standard
 from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Decimal, localcontext
 from fractions import Fraction
@@ -25,7 +24,6 @@ from anvil.ledger.statistics import (
     nearest_rank,
     rounded,
     sum_over_wall,
-    t_interval,
 )
 
 EXACT = st.one_of(st.integers(-(10**12), 10**12), st.fractions(max_denominator=10**6))
@@ -158,40 +156,3 @@ def test_rounding_agrees_with_decimal_in_both_modes(value: Decimal, places: int)
 def test_a_printed_decimal_is_read_as_what_it_is(whole: int, places: int) -> None:
     text = rounded(Fraction(whole, 10**places), places)
     assert exact(text) == Fraction(whole, 10**places)
-
-
-# --- the interval -------------------------------------------------------------------------------------------
-
-
-def student(x: float, degrees: int, steps: int = 4000) -> float:
-    """Return the distribution function of Student's t, by Simpson's rule."""
-    scale = math.exp(math.lgamma((degrees + 1) / 2) - math.lgamma(degrees / 2)) / math.sqrt(degrees * math.pi)
-
-    def density(at: float) -> float:
-        return scale * (1 + at * at / degrees) ** (-(degrees + 1) / 2)
-
-    inner = sum(density(x * i / steps) * (4 if i % 2 else 2) for i in range(1, steps))
-    return 0.5 + (density(0) + density(x) + inner) * x / steps / 3
-
-
-@pytest.mark.parametrize("degrees", range(1, 31))
-def test_the_quantiles_are_those_of_student_from_above(degrees: int) -> None:
-    lower, upper = t_interval([0] * degrees + [degrees + 1]) or (0, 0)
-    quantile = float(upper - 1)  # mean 1, and s2 / n is 1
-    assert float(1 - lower) == quantile
-    assert 0.975 <= student(quantile, degrees) < 0.975 + 1e-5
-
-
-@given(st.lists(st.fractions(-1000, 1000), min_size=2, max_size=8))
-def test_an_interval_is_around_the_mean_and_never_too_narrow(values: list[Fraction]) -> None:
-    lower, upper = t_interval(values) or (Fraction(0), Fraction(0))
-    middle = sum(values, Fraction(0)) / len(values)
-    assert middle - lower == upper - middle >= 0
-    assert (upper == lower) == (len(set(values)) == 1)
-    variance = sum((value - middle) ** 2 for value in values) / (len(values) - 1)
-    assert (upper - middle) ** 2 >= variance / len(values) * Fraction(20422, 10000) ** 2
-
-
-def test_one_value_has_no_interval() -> None:
-    assert t_interval([]) is None
-    assert t_interval([3]) is None

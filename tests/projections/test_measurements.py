@@ -85,7 +85,7 @@ def test_the_aggregate_is_the_mean_of_what_each_run_has_by_itself() -> None:
 
 def test_a_difference_comes_from_what_was_not_rounded() -> None:
     one, other = ttft(staged(rows_of(3, 3, 3, 3, 3))), ttft(staged(rows_of(2, 2, 2, 2, 2)))
-    found = delta(one, other, "b against a")
+    found = delta(one, other, "b against a").figure
     assert found.value == Fraction(-100, 3)
     assert found.places(1).value == "-33.3"
     assert found.parts == (one.figure, other.figure)

@@ -168,9 +168,11 @@ def recipe() -> RecipeDeclared:
                 settings=tuple(Setting(name=name, value=value) for name, value in SETTINGS[number].items()),
                 checks=(),
                 suites=(),
+                protocols=(),
             )
             for number, key in enumerate(KEYS)
         ),
+        continues=None,
         deadline_ready_ns=1_800_000_000_000,
         argv=None,
     )

@@ -71,6 +71,7 @@ def suite(
     endpoint: Mapping[str, Any] | None = None,
     window_tokens: int | None = None,
     idle_s: float = 2.0,
+    recorder: Any = None,
     **selected: Any,
 ) -> Done:
     """Carry a suite out. Without `server` one is made that answers chats with `chat`."""
@@ -78,10 +79,11 @@ def suite(
         with Server(chat=chat) as made:
             return suite(
                 name, server=made, content=content, history=history, thinking=thinking, obstacle=obstacle,
-                broke_off=broke_off, endpoint=endpoint, window_tokens=window_tokens, idle_s=idle_s, **selected,
+                broke_off=broke_off, endpoint=endpoint, window_tokens=window_tokens, idle_s=idle_s,
+                recorder=recorder, **selected,
             )  # fmt: skip
     one = chosen(SelectedSuite(id=name, **selected), content)
-    recorder = MemoryRecorder()
+    recorder = recorder or MemoryRecorder()
 
     async def run() -> tuple[SuiteCompleted, SuiteRun]:
         where = Endpoint(server.base_url, server.model, **(endpoint or {}))
@@ -103,7 +105,7 @@ def suite(
 
     event, made = asyncio.run(run())
     require_recordable(event)
-    return Done(event, recorder.kept, made.attachments, server)
+    return Done(event, getattr(recorder, "kept", {}), made.attachments, server)
 
 
 def require_recordable(event: SuiteCompleted) -> None:

@@ -40,7 +40,13 @@ from anvil.ledger.events.checks import GeneratedPrompt, Parameter, RequestOutcom
 from anvil.ledger.events.engines import IdentityClaim, ReportedFigure
 from anvil.ledger.events.launches import ExcerptedPattern
 from anvil.ledger.events.load import EngineCounter
-from anvil.ledger.events.recipes import DeclaredAttempt, DeclaredCandidate, Setting
+from anvil.ledger.events.recipes import (
+    DeclaredAttempt,
+    DeclaredCandidate,
+    DeclaredCell,
+    DeclaredProtocol,
+    Setting,
+)
 from anvil.ledger.events.suites import SuiteItem
 from anvil.ledger.events.surroundings import Absence, Gpu, NamedDigest, TensorType, WeightFinding
 from anvil.ledger.header import ArtifactEntry, Subject
@@ -211,8 +217,16 @@ def _recipe() -> RecipeDeclared:
                 ),
                 checks=("tools-batch", "finish"),
                 suites=("session",),
+                protocols=(
+                    DeclaredProtocol(
+                        protocol="steady",
+                        kind="capacity",
+                        cells=(DeclaredCell(cell="c5", runs=5, requests=20),),
+                    ),
+                ),
             ),
         ),
+        continues=None,
         deadline_ready_ns=1_800_000_000_000,
         argv=[["a1", "--model", "/models/qwen", "--api-key", "[withheld]"]],
     )
@@ -447,11 +461,14 @@ def _load() -> LoadMeasured:
         prompts=(),
         resolution_ns=41_000,
         lag_p99_ns=95_000,
+        output_events=4_800,
+        output_reads=4_790,
         canary="passed",
         counters=(EngineCounter(name="prefix_cache_hit_tokens", before="0", after="12"),),
         counters_missing=None,
         telemetry_missing="no_gpu",
         parameters=(Parameter(name="salt_chars", value=16),),
+        observed=(Parameter(name="calibration_rate_per_s", value=250),),
         findings=("rate-below-mean",),
         messages=[["r7", "connection reset"]],
     )
