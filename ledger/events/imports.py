@@ -96,6 +96,8 @@ class ImportRecorded(Event):
     """How many statements of it follow in this stream."""
     not_said: Annotated[tuple[IdentityField, ...], Field(strict=False)]
     """What would tell what was tested, and is not in the file."""
+    withheld: Annotated[tuple[IdentityField, ...], Field(strict=False)]
+    """What would tell what was tested, and is in the file in words that are not published: only the file has it."""
 
 
 class StatementImported(Event):
