@@ -12,7 +12,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Annotated, Literal
@@ -149,11 +149,26 @@ class RowTable:
         Raises:
             NoNumber: there is no such statistic.
         """
-        values = self.values(column, of)
-        if name == "sum_over_wall":
-            return statistics.sum_over_wall(values, wall_ns(wall)) if wall is not None and values else None
-        found = statistics.named(name, values)
-        return None if found is None else Fraction(found)
+        return statistic_of(self.values(column, of), name, wall)
+
+
+def statistic_of(values: Sequence[Fraction], name: str, wall: Quantity | None = None) -> Fraction | None:
+    """Return a statistic of values by its name, exact; null over nothing, or over a wall time that is unknown.
+
+    Raises:
+        NoNumber: there is no such statistic.
+    """
+    if name == "sum_over_wall":
+        return statistics.sum_over_wall(values, wall_ns(wall)) if wall is not None and values else None
+    found = statistics.named(name, values)
+    return None if found is None else Fraction(found)
+
+
+def converted(value: Fraction, unit: Unit, into: Unit) -> Fraction:
+    """Return a time in another unit of time. All else stays as it is."""
+    if unit not in _NANOSECONDS or into not in _NANOSECONDS:
+        return value
+    return value * _NANOSECONDS[unit] / _NANOSECONDS[into]
 
 
 def wall_ns(wall: Quantity) -> Fraction:

@@ -39,7 +39,8 @@ class ImportedResult:
     """`check`, `suite` or `load`."""
     called: str
     passed: int
-    expected: int
+    expected: int | None
+    """Null when the file does not say."""
     outcome: str
     findings: tuple[ImportFinding, ...]
 
@@ -59,6 +60,8 @@ class ImportedResult:
                     _each(event.target_tokens, "{}-tokens"),
                 )
                 outcome = "passed" if event.completed == event.expected else "failed"
+                if event.expected is None:
+                    outcome = "incomplete"
                 called = " ".join(part for part in parts if part)
                 return cls("load", called, event.completed, event.expected, outcome, event.findings)
 

@@ -8,13 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from anvil.collectors.importers.aiperf import AIPERF
 from anvil.collectors.importers.benchmark import BENCHMARK
 from anvil.collectors.importers.document import DocumentImporter
 from anvil.collectors.importers.evidence import parsed
+from anvil.collectors.importers.guidellm import GUIDELLM
 from anvil.collectors.importers.interface import Importer, ImportRefused
+from anvil.collectors.importers.lm_eval import LM_EVAL
 from anvil.collectors.importers.reading import Part, found
+from anvil.collectors.importers.sglang import SGLANG
+from anvil.collectors.importers.vllm import VLLM
 
-_IMPORTERS: tuple[Importer, ...] = (DocumentImporter(), BENCHMARK)
+_IMPORTERS: tuple[Importer, ...] = (DocumentImporter(), BENCHMARK, VLLM, SGLANG, GUIDELLM, AIPERF, LM_EVAL)
 
 KINDS: Mapping[str, Importer] = {importer.kind: importer for importer in _IMPORTERS}
 """Kind to its importer, in the order in which they are asked."""

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Flag, auto
 from typing import Any
@@ -83,8 +83,17 @@ class Member:
     is_optional: bool = False
 
 
-def parse(content: bytes, bounds: Bounds = DOCUMENT) -> Any:
-    """Return the JSON value of a file; numbers are `Number`.
+def no_constant(name: str) -> Any:
+    """Refuse a word that is no JSON.
+
+    Raises:
+        ImportRefused: always.
+    """
+    raise ImportRefused(f"{name} is not a JSON number")
+
+
+def parse(content: bytes, bounds: Bounds = DOCUMENT, constant: Callable[[str], Any] = no_constant) -> Any:
+    """Return the JSON value of a file; numbers are `Number`. `constant` says what NaN and Infinity mean.
 
     Raises:
         ImportRefused: it is too large, too deep, no UTF-8, no JSON, or no JSON that everybody reads alike.
@@ -99,7 +108,7 @@ def parse(content: bytes, bounds: Bounds = DOCUMENT) -> Any:
             object_pairs_hook=_object,
             parse_float=Number,
             parse_int=Number,
-            parse_constant=_constant,
+            parse_constant=constant,
         )
     except UnicodeDecodeError as error:
         raise ImportRefused(f"it is not UTF-8: byte {error.start}") from error
@@ -120,10 +129,6 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         twice = next(name for name in names if names.count(name) > 1)
         raise ImportRefused(f"an object has the member {shown(twice)} twice")
     return made
-
-
-def _constant(name: str) -> Any:
-    raise ImportRefused(f"{name} is not a JSON number")
 
 
 def _require_bounds(value: Any, bounds: Bounds, depth: int) -> None:

@@ -22,7 +22,7 @@ from anvil.ledger.events.results import (
     SourceStatistic,
     Unit,
 )
-from anvil.ledger.rowtable import RowTable
+from anvil.ledger.rowtable import RowTable, converted, statistic_of
 
 _TOLERANCE = Fraction(1, 10**9)
 
@@ -38,6 +38,8 @@ class Given:
     column: str | None = None
     definition: str | None = None
     of: str | None = None
+    values: Sequence[Fraction] | None = None
+    """What it is a statistic of, where no column holds that, in the unit of the figure."""
 
 
 def remade(
@@ -70,9 +72,16 @@ def remade(
 
 
 def _compared(one: Given, rows: RowTable | None, wall: Quantity | None) -> Remade:
-    if rows is None or one.column is None or one.statistic is None or rows.column(one.column) is None:
+    column = None if rows is None or one.column is None else rows.column(one.column)
+    if one.statistic is None:
         return "no_rows"
-    ours = rows.statistic(one.statistic, one.column, of=one.of, wall=wall)
+    if one.values is not None:
+        ours = statistic_of(one.values, one.statistic, wall)
+    elif rows is None or column is None:
+        return "no_rows"
+    else:
+        ours = rows.statistic(one.statistic, column.name, of=one.of, wall=wall)
+        ours = None if ours is None else converted(ours, column.unit, one.unit)
     if ours is None:
         is_nothing = one.number is None or statistics.exact(one.number) == 0
         return "no_rows" if is_nothing else "differs"

@@ -236,12 +236,12 @@ class LoadImported(Event):
     """When it ended; null when the file does not say."""
     wall: Quantity | None
     """How long all of it took; null when the file does not say."""
-    expected: Count
-    """How many requests were planned."""
+    expected: Count | None
+    """How many requests were planned; null when the file does not say."""
     completed: Count
     """How many succeeded."""
-    failed: Count
-    """How many did not."""
+    failed: Count | None
+    """How many did not; null when the file does not say."""
     parameters: Annotated[tuple[Parameter, ...], Field(strict=False)]
     """With what it was carried out, as far as the file says."""
     statistics: Annotated[tuple[SourceStatistic, ...], Field(strict=False)]
@@ -251,6 +251,6 @@ class LoadImported(Event):
 
     @model_validator(mode="after")
     def _adds_up(self) -> Self:
-        if self.completed + self.failed > self.expected:
+        if self.expected is not None and self.completed + (self.failed or 0) > self.expected:
             raise ValueError("more ended than were planned")
         return self
