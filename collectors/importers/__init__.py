@@ -8,13 +8,30 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from anvil.collectors.importers.bakeoff import BAKEOFF
 from anvil.collectors.importers.benchmark import BENCHMARK
+from anvil.collectors.importers.control import CONTROL
 from anvil.collectors.importers.document import DocumentImporter
+from anvil.collectors.importers.enginelog import EngineLogImporter
 from anvil.collectors.importers.evidence import parsed
 from anvil.collectors.importers.interface import Importer, ImportRefused
+from anvil.collectors.importers.loadfailure import LOAD_FAILURE
+from anvil.collectors.importers.multimodal import MULTIMODAL
+from anvil.collectors.importers.preflight import PREFLIGHT
 from anvil.collectors.importers.reading import Part, found
+from anvil.collectors.importers.startup import STARTUP
 
-_IMPORTERS: tuple[Importer, ...] = (DocumentImporter(), BENCHMARK)
+_IMPORTERS: tuple[Importer, ...] = (
+    DocumentImporter(),
+    BENCHMARK,
+    BAKEOFF,
+    PREFLIGHT,
+    MULTIMODAL,
+    CONTROL,
+    STARTUP,
+    LOAD_FAILURE,
+    EngineLogImporter(),
+)
 
 KINDS: Mapping[str, Importer] = {importer.kind: importer for importer in _IMPORTERS}
 """Kind to its importer, in the order in which they are asked."""
