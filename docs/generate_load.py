@@ -6,8 +6,9 @@ import ast
 
 from generate_events import documented
 
-from anvil.collectors.load.record import Line, RequestRecord, RunRecord
-from anvil.collectors.load.row import Row, RunRow
+from anvil.collectors.load.record import RequestRecord, RunRecord
+from anvil.ledger.lines import Line
+from anvil.ledger.rows import Row, RunRow
 
 _WORDS = {
     "bool": "true or false",

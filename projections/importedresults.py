@@ -26,6 +26,8 @@ _SENTENCES: Mapping[FindingName, str] = {
     "count_differs": "{found} rows, and {out_of} are said: {about}",
     "zero_without_samples": "a number stands where there are no samples: {about}",
     "message_missing": "{found} of {out_of} failures do not say why",
+    "target_missed": "the prompt had {found} tokens, {out_of} were aimed at",
+    "verdict_differs": "by its own rule the verdict would be another: {about}",
 }
 _BRIEF = 4
 """How many names one sentence lists."""

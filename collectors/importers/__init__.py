@@ -9,17 +9,39 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from anvil.collectors.importers.aiperf import AIPERF
+from anvil.collectors.importers.bakeoff import BAKEOFF
 from anvil.collectors.importers.benchmark import BENCHMARK
+from anvil.collectors.importers.control import CONTROL
 from anvil.collectors.importers.document import DocumentImporter
+from anvil.collectors.importers.enginelog import EngineLogImporter
 from anvil.collectors.importers.evidence import parsed
 from anvil.collectors.importers.guidellm import GUIDELLM
 from anvil.collectors.importers.interface import Importer, ImportRefused
 from anvil.collectors.importers.lm_eval import LM_EVAL
+from anvil.collectors.importers.loadfailure import LOAD_FAILURE
+from anvil.collectors.importers.multimodal import MULTIMODAL
+from anvil.collectors.importers.preflight import PREFLIGHT
 from anvil.collectors.importers.reading import Part, found
 from anvil.collectors.importers.sglang import SGLANG
+from anvil.collectors.importers.startup import STARTUP
 from anvil.collectors.importers.vllm import VLLM
 
-_IMPORTERS: tuple[Importer, ...] = (DocumentImporter(), BENCHMARK, VLLM, SGLANG, GUIDELLM, AIPERF, LM_EVAL)
+_IMPORTERS: tuple[Importer, ...] = (
+    DocumentImporter(),
+    BENCHMARK,
+    BAKEOFF,
+    PREFLIGHT,
+    MULTIMODAL,
+    CONTROL,
+    STARTUP,
+    LOAD_FAILURE,
+    VLLM,
+    SGLANG,
+    GUIDELLM,
+    AIPERF,
+    LM_EVAL,
+    EngineLogImporter(),
+)
 
 KINDS: Mapping[str, Importer] = {importer.kind: importer for importer in _IMPORTERS}
 """Kind to its importer, in the order in which they are asked."""

@@ -63,6 +63,8 @@ FindingName = Literal[
     "count_differs",
     "zero_without_samples",
     "message_missing",
+    "target_missed",
+    "verdict_differs",
 ]
 """What is wrong with, or missing from, what was imported."""
 
@@ -121,8 +123,10 @@ class ImportedItem(Facts):
     """In how many repetitions it passed."""
     repetitions: Count
     """How many there were."""
+    required_rate: NumberText | None
+    """The pass rate by which the source calls this item passed; null when it does not say."""
     is_stable: bool | None
-    """Whether the source calls it passed over all repetitions, by its own required rate; null when it does not say."""
+    """Whether the source calls it passed over all repetitions; null when it does not say."""
 
 
 class CheckImported(Event):
@@ -182,13 +186,13 @@ class SuiteImported(Event):
     digest: Digest | None
     """The digest that the file gives of what was asked, and how it was judged; null when it gives none."""
     required_rate: NumberText | None
-    """The pass rate by which the source calls an item passed; null when it does not say."""
+    """The pass rate that the source sets for all items; null when it does not say."""
     began: Timestamp | None
     """When it began, as the file says, to its precision; null when it does not."""
     ended: Timestamp | None
     """When it ended; null when the file does not say."""
     wall: Quantity | None
-    """How long all of it took; null when the file does not say."""
+    """How long the run took of which it is a part; null when the file does not say."""
     expected: Count
     """How many attempts there are."""
     passed: Count

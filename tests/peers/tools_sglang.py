@@ -22,8 +22,8 @@ def _module(name: str, **members: object) -> ModuleType:
 
 def main() -> None:
     found = importlib.util.find_spec("sglang")
-    assert found is not None and found.submodule_search_locations is not None, "sglang is not installed"
-    _module("sglang").__path__ = list(found.submodule_search_locations)
+    assert found is not None, "sglang is not installed"
+    _module("sglang").__path__ = list(found.submodule_search_locations or ())
     for name in ("sglang.srt", "sglang.srt.utils", "sglang.srt.disaggregation"):
         _module(name).__path__ = []
     _module("sglang.srt.disaggregation.utils", FAKE_BOOTSTRAP_HOST="192.0.2.1")

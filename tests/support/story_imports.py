@@ -129,8 +129,8 @@ SUITE = SuiteImported(
     expected=6,
     passed=5,
     items=(
-        ImportedItem(item="sum", group="easy", passed=3, repetitions=3, is_stable=True),
-        ImportedItem(item="root", group="hard", passed=2, repetitions=3, is_stable=None),
+        ImportedItem(item="sum", group="easy", passed=3, repetitions=3, required_rate="0.66", is_stable=True),
+        ImportedItem(item="root", group="hard", passed=2, repetitions=3, required_rate=None, is_stable=None),
     ),
     parameters=(),
     statistics=(),

@@ -1,0 +1,122 @@
+"""Each metric against its definition, written out by hand."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import pytest
+
+from anvil.ledger.metrics import METRICS, output_aggregate, samples, wall_ns, why_not
+from anvil.ledger.rows import Row
+
+_SECOND = 1_000_000_000
+
+
+def row(**changed: Any) -> Row:
+    """A completed request: 5 tokens, the first after 100 ms and the last after 500, the end after 700."""
+    members: dict[str, Any] = {
+        "index": 0,
+        "attempt": 1,
+        "slot": 0,
+        "outcome": "completed",
+        "failure": None,
+        "http_status": 200,
+        "finish_reason": "length",
+        "clock": "kernel",
+        "is_fresh": True,
+        "intended_ns": 0,
+        "connect_ns": 1_000,
+        "started_ns": 0,
+        "written_ns": 1_000,
+        "gave_up_ns": None,
+        "head_ns": 2_000,
+        "first_event_ns": 90_000_000,
+        "ttfo_earliest_ns": 100_000_000,
+        "ttfo_ns": 100_000_000,
+        "ttft_earliest_ns": 200_000_000,
+        "ttft_ns": 200_000_000,
+        "last_output_earliest_ns": 500_000_000,
+        "last_output_ns": 500_000_000,
+        "end_ns": 700_000_000,
+        "delta_kinds": "rcccc",
+        "delta_earliest_ns": (100_000_000, 200_000_000, 300_000_000, 400_000_000, 500_000_000),
+        "delta_ns": (100_000_000, 200_000_000, 300_000_000, 400_000_000, 500_000_000),
+        "delta_completion_tokens": None,
+        "reads": 6,
+        "events": 7,
+        "event_reads": 6,
+        "delta_reads": 5,
+        "comments": 0,
+        "empty_events": 0,
+        "prompt_tokens": 1000,
+        "cached_tokens": 250,
+        "completion_tokens": 5,
+        "reasoning_tokens": None,
+        "total_tokens": 1005,
+        "reasoning_seen": (),
+        "decode_unmeasurable": None,
+        "warnings": (),
+    }
+    return Row(**members | changed)
+
+
+def failed(**changed: Any) -> Row:
+    times = dict.fromkeys(("ttfo_ns", "ttft_ns", "last_output_ns", "end_ns"))
+    return row(outcome="failed", failure="timeout", gave_up_ns=2 * _SECOND, **times | changed)
+
+
+@pytest.mark.parametrize(
+    ("metric", "value"),
+    [
+        ("ttfo.any/1", 100_000_000),
+        ("ttft.visible/1", 200_000_000),
+        ("e2e/1", 700_000_000),
+        ("decode.last_output/1", 10),
+        ("decode.stream_end/1", Fraction(20, 3)),
+        ("itl.mean/1", 100_000_000),
+        ("prefill.effective/1", 10_000),
+        ("prefill.uncached/1", 7_500),
+    ],
+)
+def test_value(metric: str, value: Fraction) -> None:
+    assert METRICS[metric].of(row()) == value
+    assert why_not(METRICS[metric], row()) is None
+    assert METRICS[metric].of(failed()) is None
+    assert why_not(METRICS[metric], failed()) == "timeout"
+
+
+@pytest.mark.parametrize(
+    ("metric", "changed", "reason"),
+    [
+        ("decode.last_output/1", {"decode_unmeasurable": "reasoning_not_streamed"}, "reasoning_not_streamed"),
+        ("decode.last_output/1", {"last_output_ns": 100_000_000}, "no_time_passed"),
+        ("ttft.visible/1", {"ttft_ns": None}, "no_visible_content"),
+        ("prefill.effective/1", {"prompt_tokens": None}, "prompt_tokens_unknown"),
+        ("prefill.uncached/1", {"cached_tokens": None}, "cached_tokens_unknown"),
+        ("prefill.uncached/1", {"cached_tokens": 1001}, "cached_tokens_unknown"),
+        ("ttfo.any/1", {"ttfo_ns": None}, "no_moment"),
+    ],
+)
+def test_absent_is_none_with_a_reason(metric: str, changed: dict[str, Any], reason: str) -> None:
+    assert METRICS[metric].of(row(**changed)) is None
+    assert why_not(METRICS[metric], row(**changed)) == reason
+
+
+def test_aggregate_is_over_the_wall_time_of_all_requests() -> None:
+    rows = [row(), row(started_ns=_SECOND)]
+    assert wall_ns(rows) == 1_700_000_000
+    assert output_aggregate(rows) == Fraction(100, 17)
+    # a failed request gives no token and costs its time
+    assert output_aggregate([*rows, failed(started_ns=_SECOND)]) == Fraction(10, 3)
+
+
+def test_aggregate_is_unknown_when_a_completed_request_hides_its_tokens() -> None:
+    assert output_aggregate([row(), row(completion_tokens=None)]) is None
+    assert output_aggregate([failed()]) is None
+    assert output_aggregate([]) is None
+    assert wall_ns([]) is None
+
+
+def test_failed_requests_are_no_samples() -> None:
+    assert samples(METRICS["e2e/1"], [row(), failed(), row(end_ns=1)]) == (700_000_000, 1)
