@@ -23,7 +23,7 @@ _SENTENCES: Mapping[FindingName, str] = {
     "shared_prefix": "prompts shared a prefix, or seem to ({about})",
     "percentile_unsupported": "{found} samples do not support a percentile that needs {out_of}: {about}",
     "statistic_differs": "the rows give {found} of {out_of} figures otherwise: {about}",
-    "count_differs": "{found} rows, and {out_of} are said: {about}",
+    "count_differs": "{found} are counted, and {out_of} are said: {about}",
     "zero_without_samples": "a number stands where there are no samples: {about}",
     "message_missing": "{found} of {out_of} failures do not say why",
     "target_missed": "the prompt had {found} tokens, {out_of} were aimed at",
