@@ -24,6 +24,7 @@ from anvil.collectors.importers.preflight import PREFLIGHT
 from anvil.collectors.importers.reading import Part, found
 from anvil.collectors.importers.sglang import SGLANG
 from anvil.collectors.importers.startup import STARTUP
+from anvil.collectors.importers.toolfiles import parsed as read
 from anvil.collectors.importers.vllm import VLLM
 
 _IMPORTERS: tuple[Importer, ...] = (
@@ -67,6 +68,7 @@ def _not_recognised(content: bytes) -> ImportRefused:
     Raises:
         ImportRefused: it is no JSON object.
     """
+    Part.of(read(content))  # what is no JSON at all is said before what some tools write in it
     part = Part.of(parsed(content))
     schema = part.members.get("schema", part.members.get("schema_version"))
     what = "it has no schema that is known" if schema is None else f"its schema is {found(schema)}"

@@ -19,7 +19,7 @@ from typing import Any
 from anvil.collectors.importers.evidence import rows
 from anvil.collectors.importers.fields import Fields
 from anvil.collectors.importers.interface import ImportRefused
-from anvil.collectors.importers.reading import Number
+from anvil.collectors.importers.reading import Number, found
 from anvil.collectors.importers.remaking import Given, finding
 from anvil.collectors.importers.toolfiles import Unlimited, as_long, number, whole
 from anvil.ledger import statistics
@@ -73,7 +73,7 @@ def requests(part: Fields) -> RowTable | None:
     given: list[dict[str, object]] = []
     for index, error in enumerate(errors):
         values = {
-            name: _value(unit, *lists[called][index])
+            name: _value(name, *lists[called][index])
             for name, (called, unit) in COLUMNS.items()
             if lists[called]
         }
@@ -93,12 +93,14 @@ def requests(part: Fields) -> RowTable | None:
     return rows(columns, given)
 
 
-def _value(unit: Unit, place: str, item: Any) -> object:
-    if unit == "tokens":
+def _value(name: str, place: str, item: Any) -> object:
+    if COLUMNS[name][1] == "tokens":
         return str(whole(place, item))
-    if isinstance(item, list):
-        return [number(f"{place}[{index}]", one) for index, one in enumerate(item)]
-    return number(place, item)
+    if name != "itl":
+        return number(place, item)
+    if not isinstance(item, list):
+        raise ImportRefused(f"{place}: expected a list, found {found(item)}")
+    return [number(f"{place}[{index}]", one) for index, one in enumerate(item)]
 
 
 def figures(
@@ -110,11 +112,11 @@ def figures(
     """
     per_token = None if kept is None or kept.column("e2e") is None else _per_token(kept)
     for called in part.members:
-        found = _FIGURE.fullmatch(called)
-        if found is None or found[2] not in metrics:
+        matched = _FIGURE.fullmatch(called)
+        if matched is None or matched[2] not in metrics:
             continue
-        statistic = f"linear_{found[1]}" if found[1][1:].isdecimal() else _STATISTICS.get(found[1])
-        column = metrics[found[2]]
+        statistic = f"linear_{matched[1]}" if matched[1][1:].isdecimal() else _STATISTICS.get(matched[1])
+        column = metrics[matched[2]]
         values = per_token if column is None else None
         yield Given(called, part.number(called), "ms", statistic, column, values=values)
     for called, (statistic, column, unit) in _TOTALS.items():

@@ -111,7 +111,7 @@ def _first(content: bytes) -> frozenset[str] | None:
     """Return the members of the first object of a file; null when it begins with none."""
     for piece in (content, content.split(b"\n", 1)[0]):
         try:
-            value = _value(piece)
+            value = parsed(piece)
         except ImportRefused:
             continue
         return frozenset(value) if isinstance(value, dict) else None
@@ -125,7 +125,7 @@ def _objects(content: bytes, *, is_lines: bool) -> list[Fields]:
         ImportRefused: it is not what it must be.
     """
     if not is_lines:
-        return [Fields.of(_value(content))]
+        return [Fields.of(parsed(content))]
     if len(content) > EVIDENCE.size:
         raise ImportRefused(
             f"it has {len(content)} bytes, {EVIDENCE.what} at most {EVIDENCE.size}", advice=EVIDENCE.advice
@@ -138,7 +138,7 @@ def _objects(content: bytes, *, is_lines: bool) -> list[Fields]:
     made = []
     for number, line in enumerate(lines):
         try:
-            made.append(Fields.of(_value(line), f"$[{number}]"))
+            made.append(Fields.of(parsed(line), f"$[{number}]"))
         except ImportRefused as error:
             named = str(error).startswith("$")
             raise ImportRefused(
@@ -150,7 +150,12 @@ def _objects(content: bytes, *, is_lines: bool) -> list[Fields]:
 
 
 @lru_cache(maxsize=2)
-def _value(content: bytes) -> Any:
+def parsed(content: bytes) -> Any:
+    """Return the JSON value of a file or a line (rule 3).
+
+    Raises:
+        ImportRefused: it is none.
+    """
     return parse(content, EVIDENCE, constant)
 
 
