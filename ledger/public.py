@@ -257,7 +257,7 @@ MetricId = Annotated[
     StringConstraints(
         pattern=(
             r"^(?:ttfo\.any|ttft\.visible|e2e|decode\.last_output|decode\.stream_end"
-            r"|prefill\.effective|itl\.mean|output\.aggregate)/[1-9][0-9]{0,3}$"
+            r"|prefill\.effective|prefill\.uncached|itl\.mean|output\.aggregate)/[1-9][0-9]{0,3}$"
         )
     ),
     Public("a metric by the id of its definition: `ttft.visible/1`"),

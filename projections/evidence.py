@@ -11,7 +11,7 @@
    somebody else's claim never rise.
 6. A published document is a claim of somebody else about another run, and so is each statement of it:
    `external-prior`, unless the raw evidence that the statement names by digest is attached.
-7. What the file of a measuring tool holds is an `imported-artifact`. The file itself is named by the event
+7. What the file of a measuring tool holds, or says, is an `imported-artifact`. The file itself is named by the event
    that records the import; a figure of it rests on both.
 8. A retracted event, and one by a key that was disowned by then, supports nothing: it is no source.
 """
@@ -207,11 +207,11 @@ def _seen(has_bytes: bool) -> EvidenceStatus:
 
 
 def _imported(event: ImportRecorded | StatementImported, *, has_artifact: bool) -> EvidenceStatus:
-    if isinstance(event, StatementImported):
-        return "imported-artifact" if has_artifact else "external-prior"
+    is_statement = isinstance(event, StatementImported)
     if event.nature == "published-document":
-        return "external-prior"
-    return "imported-artifact" if has_artifact else "operator-observed-incomplete"
+        return "imported-artifact" if is_statement and has_artifact else "external-prior"
+    # The file of raw evidence is an artifact of `import.recorded`, on which figures of its statements rest too.
+    return "imported-artifact" if is_statement or has_artifact else "operator-observed-incomplete"
 
 
 def _said(event: ObservationNoted, *, has_artifact: bool) -> EvidenceStatus:

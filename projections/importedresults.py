@@ -20,6 +20,8 @@ _SENTENCES: Mapping[FindingName, str] = {
     "check_without_observation": "selected, and without an observation",
     "partly_failed": "figures rest on a partly failed run: {found} of {out_of} did not pass",
     "reasoning_counted_not_seen": "reasoning tokens were counted and not seen, in {found} of {out_of}",
+    "reasoning_seen_not_counted": "reasoning was seen and not counted apart, in {found} of {out_of}",
+    "reasoning_despite_disabled": "reasoning came although thinking was disabled, in {found} of {out_of}",
     "shared_prefix": "prompts shared a prefix, or seem to ({about})",
     "percentile_unsupported": "{found} samples do not support a percentile that needs {out_of}: {about}",
     "statistic_differs": "the rows give {found} of {out_of} figures otherwise: {about}",

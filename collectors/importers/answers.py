@@ -2,7 +2,9 @@
 
 1. Token counts are those that the endpoint reported. Latency is that of the whole request: the files do not say
    when output began, and it is no metric of ours.
-2. Reasoning is counted and not seen when the endpoint reports reasoning tokens and no text of it was kept.
+2. Reasoning is counted and not seen when the endpoint reports reasoning tokens and no text of it was kept; seen and
+   not counted the other way round: then nobody can take it off the completion tokens. Either with thinking disabled
+   is a leak.
 3. A class of the source is taken over where ours has the same name and meaning; an error that begins with an HTTP
    status is ours. Every other reason stays in the file.
 """
@@ -10,12 +12,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from anvil.collectors.importers.fields import Fields
 from anvil.collectors.importers.remaking import finding
 from anvil.ledger.events.checks import FailureClass, Outcome
-from anvil.ledger.events.results import ImportFinding
+from anvil.ledger.events.results import FindingName, ImportFinding
 from anvil.ledger.rowtable import Column, RowTable
 
 _TOKENS: Mapping[str, str] = {
@@ -23,6 +25,9 @@ _TOKENS: Mapping[str, str] = {
     "completion_tokens": "completion_tokens",
     "total_tokens": "total_tokens",
 }
+
+_RESPONSES: Mapping[str, str] = {"prompt_tokens": "input_tokens", "completion_tokens": "output_tokens"}
+"""What the Responses API calls them."""
 
 _CLASSES: Mapping[str, FailureClass] = {
     "reasoning_budget_exhausted": "reasoning_budget_exhausted",
@@ -66,18 +71,25 @@ def values(answer: Fields, latency: str) -> dict[str, str | None]:
     """
     usage = answer.part("usage")
     return {
-        **{name: usage.number(called) for name, called in _TOKENS.items()},
+        **{
+            name: usage.number(called) or usage.number(_RESPONSES.get(name, ""))
+            for name, called in _TOKENS.items()
+        },
         "latency": answer.number(latency),
         "reasoning_tokens": answer.number("reasoning_tokens") or _reported(usage),
-        "cached_tokens": usage.part("prompt_tokens_details").number("cached_tokens"),
+        "cached_tokens": _first(usage, ("prompt_tokens_details", "input_tokens_details"), "cached_tokens"),
         "reasoning_chars": answer.number("reasoning_chars"),
         "content_chars": answer.number("content_chars"),
     }
 
 
 def _reported(usage: Fields) -> str | None:
-    details = usage.part("completion_tokens_details")
-    return details.number("reasoning_tokens") or usage.number("reasoning_tokens")
+    details = ("completion_tokens_details", "output_tokens_details")
+    return _first(usage, details, "reasoning_tokens") or usage.number("reasoning_tokens")
+
+
+def _first(usage: Fields, parts: Sequence[str], name: str) -> str | None:
+    return next((value for part in parts if (value := usage.part(part).number(name)) is not None), None)
 
 
 def failure(text: str | None) -> FailureClass | None:
@@ -87,19 +99,40 @@ def failure(text: str | None) -> FailureClass | None:
     return _CLASSES.get(text) or ("http_error" if _HTTP.match(text) else None)
 
 
-def findings(rows: RowTable | None, declared: Sequence[str] = ()) -> Iterator[ImportFinding]:
-    """Yield what the answers themselves show; `declared` says what else says that prompts shared a prefix."""
+def findings(
+    rows: RowTable | None, declared: Sequence[str] = (), thinking: str | None = None
+) -> Iterator[ImportFinding]:
+    """Yield what the answers themselves show.
+
+    `declared` says what else says that prompts shared a prefix, `thinking` which thinking mode was asked for.
+    """
     hints = list(declared)
     if rows is not None:
-        unseen = [row for row in rows.rows if _is_unseen(row.values)]
-        if unseen:
-            yield finding("reasoning_counted_not_seen", (), len(unseen), len(rows.rows))
+        for name, is_so in _REASONING.items():
+            found = [row for row in rows.rows if is_so(row.values)]
+            if found and (name != "reasoning_despite_disabled" or thinking == "disabled"):
+                yield finding(name, (), len(found), len(rows.rows))
         if any(count > 0 for count in rows.values("cached_tokens")):
             hints.append("cached_tokens")
     if hints:
         yield finding("shared_prefix", hints)
 
 
-def _is_unseen(row: Mapping[str, object]) -> bool:
-    """Rule 2."""
-    return row.get("reasoning_tokens") not in (None, "0") and row.get("reasoning_chars") in (None, "0")
+def _is_some(value: object) -> bool:
+    return value is not None and value != "0"
+
+
+_Row = Mapping[str, object]
+
+_REASONING: Mapping[FindingName, Callable[[_Row], bool]] = {
+    "reasoning_counted_not_seen": lambda row: (
+        _is_some(row.get("reasoning_tokens")) and not _is_some(row.get("reasoning_chars"))
+    ),
+    "reasoning_seen_not_counted": lambda row: (
+        _is_some(row.get("reasoning_chars")) and not _is_some(row.get("reasoning_tokens"))
+    ),
+    "reasoning_despite_disabled": lambda row: (
+        _is_some(row.get("reasoning_chars")) or _is_some(row.get("reasoning_tokens"))
+    ),
+}
+"""Rule 2: what is found of reasoning in an answer."""

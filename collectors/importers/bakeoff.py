@@ -136,7 +136,10 @@ def _suite(
             "items": items,
             "parameters": _parameters(part, protocol),
             "statistics": (),
-            "findings": [*_findings(checks, items, passes, asked), *answers.findings(kept)],
+            "findings": [
+                *_findings(checks, items, passes, asked),
+                *answers.findings(kept, thinking=part.part("thinking").text("mode")),
+            ],
         },
     )
     return event, kept

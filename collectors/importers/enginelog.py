@@ -78,6 +78,7 @@ def _said(digest: str, report: Report, line: int) -> Said:
     }
     fields = {
         "source": digest,
+        "nature": "raw-evidence",
         "topic": "report",
         "name": None,
         "within": None,

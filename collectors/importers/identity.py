@@ -82,6 +82,7 @@ class Identity:
             Said(
                 StatementImported(
                     source=self.source,
+                    nature="raw-evidence",
                     position="$",
                     topic=topic,
                     name=None,

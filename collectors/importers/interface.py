@@ -12,14 +12,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Protocol
 
 from anvil.ledger.errors import CollectorError
 from anvil.ledger.events import Event
-from anvil.ledger.events.imports import IdentityField
+from anvil.ledger.events.imports import IdentityField, Nature
 from anvil.ledger.rowtable import RowTable
-
-Nature = Literal["published-document", "raw-evidence"]
 
 
 class ImportRefused(CollectorError):

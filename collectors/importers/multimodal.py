@@ -72,7 +72,7 @@ def take_apart(reading: Reading) -> Results:
             "findings": [
                 *_findings(part, attempts, passes),
                 *findings_of(figures, kept),
-                *answers.findings(kept),
+                *answers.findings(kept, thinking=asked.text("thinking_mode")),
             ],
         },
     )

@@ -169,7 +169,11 @@ def _check(
             "findings": [
                 *_findings(key, verdict, expected, passes, len(observed)),
                 *_missed(kept, aimed),
-                *answers.findings(kept, ["declared"] if title.startswith("shared-prefix") else ()),
+                *answers.findings(
+                    kept,
+                    ["declared"] if title.startswith("shared-prefix") else (),
+                    reading.part.part("thinking").text("mode"),
+                ),
             ],
         },
     )

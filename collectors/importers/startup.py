@@ -32,6 +32,7 @@ def take_apart(reading: Reading) -> Results:
         report.place,
         {
             "source": reading.source,
+            "nature": "raw-evidence",
             "topic": "report",
             "name": None,
             "within": None,

@@ -57,6 +57,8 @@ FindingName = Literal[
     "check_without_observation",
     "partly_failed",
     "reasoning_counted_not_seen",
+    "reasoning_seen_not_counted",
+    "reasoning_despite_disabled",
     "shared_prefix",
     "percentile_unsupported",
     "statistic_differs",

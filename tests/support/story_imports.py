@@ -74,6 +74,7 @@ def _value(name: str, **kind: object) -> StatedValue:
 
 STATEMENT = StatementImported(
     source=FILE,
+    nature="published-document",
     position="$.attempts[0]",
     topic="attempt",
     name="first",
