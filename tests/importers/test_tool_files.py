@@ -6,7 +6,9 @@ from rows. A figure that both give, and the tool printed, is mapped to what it i
 
 from __future__ import annotations
 
+import itertools
 import math
+import re
 from collections.abc import Callable, Mapping
 from fractions import Fraction
 
@@ -90,6 +92,13 @@ def test_what_was_tested_is_listed_as_missing_where_the_file_does_not_say(name: 
     assert made.withheld == (
         ("date",) if name in ("aiperf.json", "vllm-detailed.json", "vllm-plain.json") else ()
     )
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_the_files_hold_nothing_of_the_machine_that_made_them(name: str) -> None:
+    text = whole(name).decode()
+    assert not re.search(r"/(?:root|home|tmp|work|usr|mnt|var|opt)/", text)
+    assert not re.search(r"Linux-[0-9]", text)
 
 
 # --- vLLM ------------------------------------------------------------------------------------------------------
@@ -251,6 +260,28 @@ def test_guidellm_gives_every_distribution_again_by_its_own_rule() -> None:
         "requests_per_second.successful.mean",
         "output_tokens_per_second.successful.mean",
     }
+
+
+def test_a_rank_that_guidellm_misses_by_its_floats_is_a_finding() -> None:
+    """Nine tenths, added up in floats, are less than 0.9: of ten values its 90th percentile is the tenth."""
+    value = values("guidellm.json")
+    (benchmark,) = value["benchmarks"]
+    successful = benchmark["requests"]["successful"]
+    successful.append({**successful[0], "time_to_first_token_ms": 1e6})
+    found = sorted(row["time_to_first_token_ms"] for row in successful)
+    reached = list(itertools.accumulate([1 / len(found)] * len(found)))
+    theirs = {q: found[next(n for n, sum_ in enumerate(reached) if sum_ >= q / 100)] for q in QUANTILES}
+    assert theirs[90] == found[9] != nearest(found, 90) == found[8]
+    figures_of = benchmark["metrics"]["time_to_first_token_ms"]["successful"]
+    figures_of["percentiles"] = {f"p{q:02d}": number for q, number in theirs.items()}
+    event, _ = one(spelled("guidellm.json", value))
+    prefix = "time_to_first_token_ms.successful.percentiles."
+    differing = {
+        called for called, f in figures(event).items() if called.startswith(prefix) and f.remade == "differs"
+    }
+    assert differing == {f"{prefix}p{q:02d}" for q in QUANTILES if theirs[q] != nearest(found, q)}
+    assert f"{prefix}p90" in differing
+    assert f"{prefix}p90" in next(f.about for f in event.findings if f.finding == "statistic_differs")
 
 
 def test_guidellm_names_are_mapped_one_by_one() -> None:
