@@ -13,8 +13,9 @@ Read in the source of GuideLLM 0.8.1 (`backends/openai/http.py`, `request_handle
    of tokens, and nothing per token is mapped.
 4. Percentiles are nearest rank over cumulated probabilities in floats, which can end one rank further up: the
    rows then give the figure otherwise, which is found. Its median is its 50th percentile.
-5. Figures are of successful requests within the window that is measured, without warm-up and cool-down; rows
-   are of all that succeeded. Times are of the wall clock, in seconds.
+5. Figures are of requests that overlap the window that is measured: warm-up and cool-down are outside of it. Those
+   of first tokens take another edge of a request, so where there is such a window a few rows can be too many for
+   them, which is found. Requests outside are no rows. Times are of the wall clock, in seconds.
 6. What did not end by itself is `incomplete`: neither a sample nor a failure of the endpoint. It counts as
    planned only.
 """
@@ -34,6 +35,7 @@ from anvil.ledger import statistics
 from anvil.ledger.events import LoadImported
 from anvil.ledger.events.results import Quantity, Unit
 from anvil.ledger.rowtable import Column, RowTable
+from anvil.ledger.statistics import exact
 
 VERSIONS = ("2",)
 """Of the report, as `metadata.version` gives them."""
@@ -127,15 +129,14 @@ def _wall(timing: Fields) -> Quantity | None:
     edges = [timing.number(name) for name in ("measure_start_time", "measure_end_time")]
     if edges[0] is None or edges[1] is None:
         return None
-    lasted = statistics.exact(edges[1]) - statistics.exact(edges[0])
+    lasted = exact(edges[1]) - exact(edges[0])
     return Quantity(number=statistics.rounded(lasted * 10**9, 0), unit="ns") if lasted > 0 else None
 
 
 def _rows(part: Fields) -> RowTable | None:
-    requests = part.part("requests")
     given: list[dict[str, object]] = []
     for status, outcome in (("successful", "passed"), ("errored", "failed"), ("incomplete", "incomplete")):
-        for row in requests.parts(status):
+        for row in _measured(part, status):
             is_sample = outcome == "passed"
             error = row.part("info").text("error") or ""
             given.append(
@@ -154,6 +155,20 @@ def _rows(part: Fields) -> RowTable | None:
     return rows(columns, given)
 
 
+def _measured(part: Fields, status: str) -> list[Fields]:
+    """Return the requests of a status that overlap the window (rule 5)."""
+    timing = part.part("scheduler_metrics")
+    first, last = timing.number("measure_start_time"), timing.number("measure_end_time")
+    made = []
+    for row in part.part("requests").parts(status):
+        began, ended = row.number("request_start_time"), row.number("request_end_time")
+        is_early = first is not None and ended is not None and exact(ended) < exact(first)
+        is_late = last is not None and began is not None and exact(began) > exact(last)
+        if not is_early and not is_late:
+            made.append(row)
+    return made
+
+
 def _values(row: Fields) -> dict[str, object]:
     made: dict[str, object] = {}
     for name, (called, _, unit, _) in _COLUMNS.items():
@@ -164,7 +179,7 @@ def _values(row: Fields) -> dict[str, object]:
 
 def _meant(part: Fields) -> Mapping[str, str | None]:
     """Return the metric of ours that each column is (rules 1 to 3)."""
-    successful = part.part("requests").parts("successful")
+    successful = _measured(part, "successful")
     meant = {name: definition for name, (_, _, _, definition) in _COLUMNS.items()}
     if any(row.has("tool_calls") for row in successful):
         meant["ttft"] = None
@@ -205,11 +220,11 @@ def _by_token(part: Fields, column: str) -> list[Fraction] | None:
     """Return a request's value once for each token that it is weighted by (rule 2); null when they are too many."""
     called = _COLUMNS[column][0]
     made: list[Fraction] = []
-    for row in part.part("requests").parts("successful"):
+    for row in _measured(part, "successful"):
         value, tokens = row.number(called), row.count("output_tokens")
         if value is None or tokens is None:
             continue
-        made += [statistics.exact(value)] * (tokens - 1 if column == "itl" else tokens)
+        made += [exact(value)] * (tokens - 1 if column == "itl" else tokens)
         if len(made) > MOST_TOKENS:
             return None
     return made

@@ -298,6 +298,17 @@ def test_guidellm_names_are_mapped_one_by_one() -> None:
     }
 
 
+def test_requests_outside_of_what_guidellm_measured_are_no_rows() -> None:
+    value = values("guidellm.json")
+    (benchmark,) = value["benchmarks"]
+    first, *rest = sorted(benchmark["requests"]["successful"], key=lambda row: row["request_end_time"])
+    benchmark["scheduler_metrics"]["measure_start_time"] = first["request_end_time"] + 1e-3
+    benchmark["metrics"]["request_totals"] = {"successful": 8, "errored": 1, "incomplete": 0, "total": 9}
+    _, rows = one(spelled("guidellm.json", value))
+    kept = [row.values["e2e"] for row in rows.rows if row.outcome == "passed"]
+    assert sorted(map(float, filter(None, kept))) == sorted(row["request_latency"] for row in rest)  # type: ignore[arg-type]
+
+
 def test_a_tool_call_makes_the_first_output_of_guidellm_no_visible_one() -> None:
     path = ["benchmarks", 0, "requests", "successful", 0, "tool_calls"]
     event, rows = one(changed("guidellm.json", path, [{"id": "1"}]))
