@@ -166,6 +166,16 @@ def imported(evidence: Evidence, campaign: Campaign, form: str) -> Imported | No
     return None
 
 
+def every(evidence: Evidence, campaign: Campaign) -> Iterator[Imported]:
+    """Yield what each file says that was imported into a campaign and supports something, in order."""
+    for kept in campaign.general:
+        source = evidence.source(kept)
+        if source is not None and isinstance(source.event, ImportRecorded):
+            file = source.stated("digest")
+            statements = tuple(_statements(evidence, campaign, kept, file))
+            yield Imported(file, statements, source.event.statements)
+
+
 def _statements(evidence: Evidence, campaign: Campaign, of: Kept, file: Figure) -> Iterator[Statement]:
     for kept in campaign.general:
         event = kept.event

@@ -152,7 +152,7 @@ def test_the_file_is_kept_whole_and_everything_verifies(ledger: Anvil) -> None:
     assert contents()[0].read_bytes() == content
     assert ledger("verify").code == 0
     status = ledger("status", "--json").json["campaigns"][0]
-    assert status["imports"] == ["anvil-serving.candidate-failure.v1"]
+    assert [file["format"] for file in status["imports"]] == ["anvil-serving.candidate-failure.v1"]
     assert status["name"] == f"imported-2026-03-04-{digest[7:15]}"
 
 
