@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from evidence.campaigns import CAMPAIGNS, RIGHT
-from evidence.taking import Folder, Line, status, take_in
 from support.tools import EVIDENCE
 
 from anvil.collectors.importers import KINDS
 from anvil.collectors.importers.evidence import family, schema_of
+from evidence.campaigns import CAMPAIGNS, RIGHT
+from evidence.taking import Folder, Line, status, take_in
 
 pytestmark = pytest.mark.needs("evidence")
 
