@@ -118,7 +118,7 @@ def limits(files: Iterable[ImportedFile]) -> list[str]:
     said = [_limit(name, sentences) for name, sentences in found.items()]
     if missing:
         listed = ", ".join(f"{name} in {number}" for name, number in missing.items())
-        said.append(f"Of {counted(len(held), 'imported file')} do not say what was tested: {listed}.")
+        said.append(f"Of {counted(len(held), 'imported file')} what was tested is not wholly said: {listed}.")
     return said
 
 

@@ -73,7 +73,7 @@ BYTES: dict[str, tuple[Callable[[bytes], bytes], str]] = {
         lambda raw: raw[:-1] + b',"x":' + b'{"a":' * 50 + b"1" + b"}" * 50 + b"}",
         "nested more than 16",
     ),
-    "a list of a million": (
+    "a list of too many": (
         lambda raw: raw[:-1] + b',"x":[' + b"0," * 999_999 + b"0]}",
         "has 1000000 members",
     ),
