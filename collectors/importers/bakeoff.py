@@ -45,7 +45,7 @@ _OUTCOMES: Mapping[str, Outcome] = {
     "not_run": "incomplete",
     "error": "incomplete",
 }
-_CHAT: Mapping[str, tuple[str | None, Unit]] = {
+CHAT: Mapping[str, tuple[str | None, Unit]] = {
     "ttft_p50_ms": ("nearest_rank_p50", "ms"),
     "ttft_p95_ms": ("nearest_rank_p95", "ms"),
     "e2e_p50_ms": ("nearest_rank_p50", "ms"),
@@ -261,7 +261,7 @@ def _loads(reading: Reading, began: str | None) -> Iterator[tuple[LoadImported, 
     if chat.members:
         given = [
             Given(called, chat.number(called), unit, statistic)
-            for called, (statistic, unit) in _CHAT.items()
+            for called, (statistic, unit) in CHAT.items()
             if called in chat.members
         ]
         # How many requests they are over is not said, unless none were sent.
