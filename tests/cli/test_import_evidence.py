@@ -16,7 +16,7 @@ from anvil.ledger.events import ArtifactRedacted
 from anvil.ledger.places import LedgerPlace
 from anvil.ledger.rowtable import RowTable
 from anvil.projections.evidence import Evidence
-from anvil.projections.measured import Measured, measured
+from anvil.projections.importedfigures import Measured, measured
 from anvil.projections.opened import opened
 
 PLACE = LedgerPlace(Path("anvil-ledger"))
