@@ -25,7 +25,7 @@ from anvil.projections.redactions import Known, redactions
 from anvil.projections.rendering import Draft, own_template
 from anvil.projections.seen import Seen
 
-SHARED_LAYOUTS = ("page.html.j2", "figure.html.j2")
+SHARED_LAYOUTS = ("page.html.j2", "parts.html.j2", "page.md.j2")
 """What the pages of every document are made with."""
 
 
