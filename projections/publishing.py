@@ -85,7 +85,7 @@ def about(draft: Draft, state: State, policy: str) -> About:
         document=draft.document.name,
         document_schema=str(draft.rendered.document["schema"]),
         campaign=draft.campaign,
-        candidate=draft.candidate,
+        candidate=draft.subject,
         fold=TreeState(origin=state.origin, size=state.size, root=state.root),
         template=template_path(draft),
         template_digest=layout.digest(draft.template.source.encode()),

@@ -35,6 +35,7 @@ def parts(document: Mapping[str, Any]) -> dict[str, Any]:
         "verdicts": verdicts,
         "is_taken": not any(word in NOT_TAKEN for word, _ in verdicts),
         "comparisons": comparisons,
+        "without_difference": [one.name.replace("_", " ") for one in comparisons if not one.differences],
         "matrix": matrix(_outcomes(document)),
         "rest": outline(rest, level=3),
     }
