@@ -24,7 +24,7 @@ _SEED_BITS = 53
 _PER_PARAGRAPH = 6
 _SHORTEST, _SPREAD = 8, 8  # a sentence has from 8 to 15 words
 
-_WORDS = (
+WORDS = (
     "air", "arm", "art", "back", "ball", "bank", "base", "bell", "bird", "boat", "book", "bread", "bridge",
     "brush", "cake", "call", "camp", "cap", "card", "care", "cart", "chair", "chalk", "chart", "city",
     "clay", "clock", "cloth", "cloud", "coal", "coast", "coat", "coin", "cook", "corn", "cost", "cow",
@@ -114,7 +114,7 @@ def filler(seed: int, words: int) -> Filler:
     left = words
     while left > 0:
         length = _SHORTEST + draws.below(_SPREAD)
-        chosen = [draws.pick(_WORDS) for _ in range(length)][:left]
+        chosen = [draws.pick(WORDS) for _ in range(length)][:left]
         left -= len(chosen)
         sentences.append(" ".join(chosen).capitalize() + ".")
     return Filler(seed, words, tuple(sentences))

@@ -23,7 +23,7 @@ from typing import Literal, get_args, get_origin
 import click
 from generate_events import BY_HAND, anchor, events_page
 from generate_load import load_blocks
-from generate_recipes import check_blocks, recipe_blocks
+from generate_recipes import check_blocks, protocol_blocks, recipe_blocks
 from pydantic import StringConstraints
 
 from anvil.collectors.weights.findings import KINDS
@@ -292,7 +292,7 @@ def pages() -> dict[Path, str]:
         "format.md": blocks(),
         "recipes.md": recipe_blocks(),
         "checks.md": check_blocks(),
-        "load.md": load_blocks(),
+        "load.md": load_blocks() | protocol_blocks(),
         "weights.md": {"findings": _findings()},
     }
     return {

@@ -6,8 +6,13 @@ import ast
 
 from generate_events import documented
 
-from anvil.collectors.load.record import Line, RequestRecord, RunRecord
-from anvil.collectors.load.row import Row, RunRow
+from anvil.collectors.load.findings import FINDINGS
+from anvil.collectors.load.prompts import PromptLine
+from anvil.collectors.load.record import RequestRecord, RunRecord
+from anvil.collectors.reports.counters import METRICS
+from anvil.ledger.lines import Line
+from anvil.ledger.rows import Row, RunRow
+from anvil.ledger.telemetry import GpuSample, TelemetryHead
 
 _WORDS = {
     "bool": "true or false",
@@ -24,6 +29,8 @@ _WORDS = {
     "Unmeasurable": "[reason](#figures)",
     "Word": "`Word`",
     "Label": "`Label`",
+    "ThrottleReason": "reason",
+    "Absences": "list of GPU, field and reason",
     "ReasoningChannel": "[channel](events.md#reasoningchannel)",
 }
 
@@ -35,7 +42,33 @@ def load_blocks() -> dict[str, str]:
         "record-request": _table(RequestRecord),
         "rows-run": _table(RunRow),
         "rows-request": _table(Row),
+        "telemetry-head": _table(TelemetryHead),
+        "telemetry-sample": _table(GpuSample),
+        "prompt-line": _table(PromptLine),
+        "findings": _findings(),
+        "engine-counters": _counters(),
     }
+
+
+def _findings() -> str:
+    rows = ["| label | is | meaning |", "|---|---|---|"]
+    return "\n".join(
+        [*rows, *(f"| `{label}` | {grave} | {text} |" for label, (grave, text) in FINDINGS.items())]
+    )
+
+
+def _counters() -> str:
+    rows = [
+        "| name | " + " | ".join(f"`{engine}`" for engine in METRICS) + " |",
+        "|---|" + "---|" * len(METRICS),
+    ]
+    for name in dict.fromkeys(metric.name for metrics in METRICS.values() for metric in metrics):
+        cells = []
+        for metrics in METRICS.values():
+            found = [metric for metric in metrics if metric.name == name]
+            cells.append(" or ".join(f"`{spelling}`" for metric in found for spelling in metric.spellings))
+        rows.append(f"| `{name}` | " + " | ".join(cells) + " |")
+    return "\n".join(rows)
 
 
 def _table(cls: type[Line]) -> str:

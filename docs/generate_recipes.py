@@ -1,4 +1,4 @@
-"""The tables of docs/recipes.md and docs/checks.md, from the models of recipes, sites and checks."""
+"""The tables of docs/recipes.md and docs/checks.md, and of protocols in docs/load.md, from their models."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from anvil.collectors import endpoints, site
 from anvil.collectors.checks import CHECKS, parameters
 from anvil.collectors.checks.parameters import Parameters
 from anvil.collectors.endpoints import EndpointBlock
+from anvil.collectors.protocols import PROTOCOLS
 from anvil.collectors.recipes import blocks, gates, parts, recipe
 from anvil.ledger import public
 
@@ -43,6 +44,13 @@ RECIPE: dict[str, type[BaseModel]] = {
 
 _ALIASES: tuple[ModuleType, ...] = (blocks, parts, gates, recipe, site, endpoints, parameters)
 _WORDS = {"str": "text", "bool": "true or false", "int": "integer", "None": "nothing"}
+_WORDS |= {
+    "Tokens": "integer",
+    "Streams": "integer",
+    "Depths": "list of integers",
+    "Rate": "decimal in quotes",
+}
+_WORDS |= dict.fromkeys(("SeveralTokens", "SeveralStreams"), "integer, or list of integers")
 
 
 def recipe_blocks() -> dict[str, str]:
@@ -59,6 +67,13 @@ def check_blocks() -> dict[str, str]:
         own = (row for row in _rows(check.parameters) if row not in set(_rows(Parameters)))
         rows += [f"| `{name}` {row}" for row in own]
     return {"common": common, "parameters": "\n".join(rows)}
+
+
+def protocol_blocks() -> dict[str, str]:
+    """Return what is generated inside docs/load.md about protocols, by name."""
+    return {
+        f"protocol-{kind}": "\n".join([_HEAD, *_rows(known.parameters)]) for kind, known in PROTOCOLS.items()
+    }
 
 
 _HEAD = "| key | value | default | meaning |\n|---|---|---|---|"

@@ -79,6 +79,10 @@ class MalformedPublication(Malformed):
     """A file of a publication folder is missing or is not what its place says."""
 
 
+class MalformedLine(Malformed):
+    """Bytes are no line of an attempt record or of rows (docs/load.md)."""
+
+
 class UnknownEventType(LedgerError):
     """An event's type or version is not in this build's catalogue."""
 

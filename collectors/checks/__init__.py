@@ -10,6 +10,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from anvil.collectors.checks.canary import Canary
 from anvil.collectors.checks.coding import Coding
 from anvil.collectors.checks.execution import carry_out
 from anvil.collectors.checks.finish import Finish
@@ -48,6 +49,7 @@ __all__ = [
 
 _ALL: tuple[Check[Any], ...] = (
     Identity(),
+    Canary(),
     Coding(),
     StructuredJson(),
     StructuredJsonSchema(),

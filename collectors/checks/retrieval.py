@@ -72,7 +72,7 @@ class Retrieval:
         if problem := window_problem(ctx, target):
             return not_carried_out(ctx, self, "prerequisite_failed", problem, expected=len(depths))
         sized = await sized_filler(
-            ctx, "filler", target, lambda text: {"messages": _prompt(text, depths[0], "x" * 20)}
+            ctx, "filler", target, lambda text: {"messages": retrieval_prompt(text, depths[0], "x" * 20)}
         )
         if problem := window_problem(ctx, sized.counted or 0):
             return not_carried_out(ctx, self, "prerequisite_failed", problem, expected=len(depths))
@@ -82,32 +82,36 @@ class Retrieval:
             findings["tokenizer_confirmed"] = confirmed
         judgements, secrets = [], []
         for depth in depths:
-            secret = _secret(ctx.seed_for(f"depth_{depth}"))
+            secret = secret_of(ctx.seed_for(f"depth_{depth}"))
             secrets.append(secret)
-            messages = _prompt(sized.text, depth, secret)
+            messages = retrieval_prompt(sized.text, depth, secret)
             _note(ctx, depth, messages)
             answer = await ctx.chat(f"depth_{depth}", messages, stream=True)
             findings[f"exact.{depth}"] = answer.visible.strip() == secret
-            judgements.append(_found(ctx, depth, answer, secret))
-        control = await ctx.chat("control", _prompt(sized.text, None, ""), stream=True)
-        judgements.append(_control(ctx, control, secrets))
+            judgements.append(judge_found(ctx, f"depth_{depth}", answer, secret))
+        control = await ctx.chat("control", retrieval_prompt(sized.text, None, ""), stream=True)
+        judgements.append(judge_control(ctx, control, secrets))
         return verdict(ctx, self, judgements, findings)
 
 
-def _secret(seed: int) -> str:
+def secret_of(seed: int) -> str:
+    """Return the secret that belongs to a seed: two words that are not in the filler, and four digits."""
     draws = Draws(GENERATOR, VERSION, seed)
     first, second = draws.sample(_NAMES, 2)
     return f"{first}-{second}-{1000 + draws.below(9000)}"
 
 
-def _prompt(text: Filler, depth: int | None, secret: str) -> Sequence[dict[str, str]]:
+def retrieval_prompt(
+    text: Filler, depth: int | None, secret: str, salt: str = ""
+) -> tuple[dict[str, str], ...]:
+    """Return the chat that hides the secret at a depth in percent, or nowhere; a salt stands before all."""
     hidden = f"The secret phrase is {secret}." if depth is not None else None
     content = (
-        "Somewhere in the notes below one sentence states a secret phrase.\n\n"
+        f"{salt}Somewhere in the notes below one sentence states a secret phrase.\n\n"
         f"{text.around(hidden, depth or 0)}\n\n"
         "What is the secret phrase? Answer with the phrase alone."
     )
-    return [{"role": "user", "content": content}]
+    return ({"role": "user", "content": content},)
 
 
 def _note(ctx: CheckContext[Any], depth: int, messages: Sequence[dict[str, str]]) -> None:
@@ -118,14 +122,16 @@ def _note(ctx: CheckContext[Any], depth: int, messages: Sequence[dict[str, str]]
     )
 
 
-def _found(ctx: CheckContext[RetrievalParameters], depth: int, answer: Answer, secret: str) -> Judgement:
+def judge_found(ctx: CheckContext[RetrievalParameters], name: str, answer: Answer, secret: str) -> Judgement:
+    """Return what became of a request with the secret in it."""
     faults = text_faults(ctx, answer)
     if answer.failure is None and answer.visible.strip() and secret not in answer.visible:
         faults.append(Fault("wrong_value", f"{secret!r} is not in the answer {answer.visible!r}"))
-    return with_floor(Judgement(f"depth_{depth}", answer, tuple(faults)), ctx.parameters.floor_tokens)
+    return with_floor(Judgement(name, answer, tuple(faults)), ctx.parameters.floor_tokens)
 
 
-def _control(ctx: CheckContext[Any], answer: Answer, secrets: Sequence[str]) -> Judgement:
+def judge_control(ctx: CheckContext[Any], answer: Answer, secrets: Sequence[str]) -> Judgement:
+    """Return what became of the request without a secret: none of the others' may be in its answer."""
     faults = common_faults(ctx, answer, finish=_ANY_END)
     known = [secret for secret in secrets if secret in answer.visible]
     if known:

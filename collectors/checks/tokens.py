@@ -16,6 +16,7 @@ from typing import Any
 from anvil.collectors.bodies import Unreadable, content, read_object
 from anvil.collectors.checks.interface import CheckContext
 from anvil.collectors.filler import filler
+from anvil.collectors.interface import Exchange
 
 Prompt = Mapping[str, Any]
 """What a chat request asks: its `messages`, and `tools` where there are any."""
@@ -36,6 +37,27 @@ class Dialect:
     """Members of the answer that hold the count, or the tokens themselves."""
     is_whole_chat: bool
     """Whether the chat template is counted too."""
+
+    def counted(self, exchange: Exchange) -> int | None:
+        """Return the count in an answer; null when there is none, or one of zero (rule 1)."""
+        if exchange.failure is not None:
+            return None
+        try:
+            said = read_object(content(exchange))
+        except Unreadable:
+            return None
+        for member in self.counts:
+            value = said.get(member)
+            found = len(value) if isinstance(value, list) else value
+            if isinstance(found, int) and not isinstance(found, bool) and found > 0:
+                return found
+        return None
+
+    def agrees(self, counted: int, reported: int) -> bool:
+        """Say whether a count of a chat can belong to what its `usage` reports (rule 3)."""
+        if self.is_whole_chat:
+            return abs(counted - reported) <= 1
+        return counted <= reported <= counted + _TEMPLATE_TOKENS
 
 
 def _text(prompt: Prompt) -> str:
@@ -105,32 +127,13 @@ async def _find_dialect(ctx: CheckContext[Any], name: str) -> None:
     reported = await by_usage(ctx, f"{name}.usage", sample)
     for dialect in DIALECTS.values():
         counted = await _by_dialect(ctx, f"{name}.{dialect.name}", dialect, sample)
-        if counted is not None and _agree(dialect, counted, reported):
+        # Without a usage there is nothing to hold it against; it is recorded as unconfirmed.
+        if counted is not None and (reported is None or dialect.agrees(counted, reported)):
             history.tokenizer = dialect.name
             history.tokenizer_confirmed = None if reported is None else True
             return
 
 
-def _agree(dialect: Dialect, counted: int, reported: int | None) -> bool:
-    if reported is None:
-        return True  # nothing to hold it against; recorded as unconfirmed
-    if dialect.is_whole_chat:
-        return abs(counted - reported) <= 1
-    return counted <= reported <= counted + _TEMPLATE_TOKENS
-
-
 async def _by_dialect(ctx: CheckContext[Any], name: str, dialect: Dialect, prompt: Prompt) -> int | None:
     body = dialect.body(ctx.under_test.endpoint.served_model, prompt)
-    exchange = await ctx.fetch(name, "POST", dialect.path, body)
-    if exchange.failure is not None:
-        return None
-    try:
-        said = read_object(content(exchange))
-    except Unreadable:
-        return None
-    for member in dialect.counts:
-        value = said.get(member)
-        found = len(value) if isinstance(value, list) else value
-        if isinstance(found, int) and not isinstance(found, bool) and found > 0:
-            return found
-    return None
+    return dialect.counted(await ctx.fetch(name, "POST", dialect.path, body))

@@ -8,7 +8,6 @@ from collections.abc import Iterator
 import click
 
 from anvil.collectors.load.comparison import differences
-from anvil.collectors.load.row import Row
 from anvil.collectors.load.rows import PARSER_VERSION, derive
 from anvil.ledger import canonical
 from anvil.ledger.blobs import BlobStore
@@ -17,6 +16,7 @@ from anvil.ledger.commands.output import answer, answer_json, json_option, place
 from anvil.ledger.envelope import Envelope
 from anvil.ledger.errors import LedgerError
 from anvil.ledger.header import ArtifactEntry, Header
+from anvil.ledger.rows import Row
 from anvil.ledger.store import Store
 from anvil.ledger.wording import counted
 

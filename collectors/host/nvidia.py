@@ -50,7 +50,7 @@ def read_driver(placed: Collection[str] = (), nvml: Any = None, proc: Path = Pat
     try:
         library.nvmlInit()
     except library.NVMLError as error:
-        return _without(found, _reason(error))
+        return _without(found, reason_of(error))
     try:
         reading = _Reading(library, found, proc)
         found.driver = reading.ask(
@@ -84,7 +84,7 @@ class _Reading:
         try:
             answer = question()
         except self.nvml.NVMLError as error:
-            self.found.absent[name] = _reason(error)
+            self.found.absent[name] = reason_of(error)
             return None
         self.found.raw[name] = answer if isinstance(answer, int | str | list | None) else str(answer)
         return answer
@@ -170,5 +170,6 @@ def _cuda(number: int) -> str:
     return f"{number // 1000}.{number % 1000 // 10}"
 
 
-def _reason(error: Exception) -> str:
+def reason_of(error: Exception) -> str:
+    """Return why the library gave no answer, in a word."""
     return _REASONS.get(type(error).__name__, "nvml-error")

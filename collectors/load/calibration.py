@@ -30,6 +30,7 @@ class Calibration:
     reached: int
     cpu_ns: int
     stepped: bool
+    is_tls: bool
     resolution: Resolution
 
 
@@ -46,17 +47,22 @@ def plan(concurrency: int, rate: int, seconds: int) -> tuple[Schedule, int]:
     return Schedule(max(4, tokens // requests), _FIRST_NS, gap_ns), requests
 
 
-def calibrate(concurrency: int, rate: int, seconds: int = 2) -> Calibration:
-    """Measure the client's own resolution.
+def calibrate(concurrency: int, rate: int, seconds: int = 2, *, is_tls: bool = False) -> Calibration:
+    """Measure the client's own resolution, over TLS where the endpoint is reached so.
 
     Raises:
         CollectorError: the server does not start.
     """
-    return carry_out(*plan(concurrency, rate, seconds), concurrency)
+    return carry_out(*plan(concurrency, rate, seconds), concurrency, is_tls=is_tls)
 
 
 def carry_out(
-    schedule: Schedule, requests: int, concurrency: int, program: tuple[str, ...] = TRUTH
+    schedule: Schedule,
+    requests: int,
+    concurrency: int,
+    program: tuple[str, ...] = TRUTH,
+    *,
+    is_tls: bool = False,
 ) -> Calibration:
     """Send so many requests to a server with this schedule, and compare.
 
@@ -67,8 +73,8 @@ def carry_out(
     deadlines = Deadlines(connect_s=5, first_byte_s=10, idle_s=10 + lasts_s, total_s=10 + 2 * lasts_s)
     planned = [PlannedRequest(number, b'{"stream":true,"seed":%d}' % number) for number in range(requests)]
     clocks = Clocks()
-    with truth_server(schedule, program) as server:
-        target = Target.of(Endpoint(server.base_url, MODEL))
+    with truth_server(schedule, program, is_tls=is_tls) as server:
+        target = Target.of(Endpoint(server.base_url, MODEL), tls=server.trust)
         loop = ClosedLoop(target, planned, concurrency=concurrency, deadlines=deadlines, clocks=clocks)
         before = time.process_time_ns()
         run, records = loop.run()
@@ -83,5 +89,6 @@ def carry_out(
         reached=len(written) * _SECOND_NS // wall if wall else 0,
         cpu_ns=spent // max(1, len(written)),
         stepped=run.stepped,
+        is_tls=is_tls,
         resolution=found,
     )

@@ -38,6 +38,8 @@ class InFlight:
     client_ns: list[int] = field(default_factory=list)
     framing: Framing = field(default_factory=Framing)
     size: int = 0
+    counted: int = 0
+    """How many reads `events_since` has looked through."""
 
     def take(self, piece: bytes, stamp: int | None, now_ns: int) -> bool:
         """Keep a read, and say whether there is nothing more to wait for."""
@@ -61,6 +63,12 @@ class InFlight:
     def fail(self, failure: FailureClass, message: str) -> None:
         """Note what went wrong below HTTP."""
         self.failure, self.message = failure, message
+
+    def events_since(self) -> int:
+        """Return roughly how many events came since it was asked last: for a display, and for nothing else."""
+        new = sum(piece.count(b"data:") for piece in self.pieces[self.counted :])
+        self.counted = len(self.pieces)
+        return new
 
     @property
     def is_stale(self) -> bool:

@@ -11,73 +11,13 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
 from collections.abc import Iterable
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+from pydantic import Field, model_validator
 
-from anvil.ledger import canonical
-from anvil.ledger.errors import CollectorError, MalformedCanonical
 from anvil.ledger.events.checks import FailureClass
-from anvil.ledger.public import MAX_INTEGER
-
-Moment = Annotated[int, Field(ge=-MAX_INTEGER, le=MAX_INTEGER)]
-Count = Annotated[int, Field(ge=0, le=MAX_INTEGER)]
-
-
-def _bytes(value: object) -> object:
-    if not isinstance(value, str):
-        return value
-    raw = base64.b64decode(value, validate=True)
-    if _plain(raw) != value:
-        raise ValueError("base64 in which unused bits are set")
-    return raw
-
-
-def _tuple(value: object) -> object:
-    return tuple(value) if isinstance(value, list) else value
-
-
-AS_TUPLE = BeforeValidator(_tuple)
-"""Takes a JSON array where a tuple is meant."""
-
-Bytes = Annotated[bytes, BeforeValidator(_bytes)]
-Counts = Annotated[tuple[Count, ...], AS_TUPLE]
-Moments = Annotated[tuple[Moment, ...], AS_TUPLE]
-
-
-class MalformedRecord(CollectorError):
-    """Bytes are no attempt record, or no rows."""
-
-
-class Line(BaseModel):
-    """A line of NDJSON that is read back as it was written."""
-
-    model_config = ConfigDict(frozen=True, strict=True, extra="forbid")
-
-    def spelled(self) -> bytes:
-        """Return the line in canonical JSON, its end included.
-
-        Raises:
-            MalformedCanonical: a number is too large.
-        """
-        fields = type(self).model_fields
-        members = {fields[name].alias or name: _plain(value) for name, value in self}
-        return canonical.spell(members) + b"\n"
-
-    @classmethod
-    def read(cls, raw: bytes) -> Self:
-        """Return what a line says.
-
-        Raises:
-            MalformedRecord: it is not such a line.
-        """
-        try:
-            return cls.model_validate(canonical.read(raw))
-        except (MalformedCanonical, ValidationError, binascii.Error) as error:
-            raise MalformedRecord(f"not a line of {cls.__name__}: {error}") from error
+from anvil.ledger.lines import Bytes, Count, Counts, Line, Moment, Moments, cut
 
 
 class RunRecord(Line):
@@ -95,8 +35,8 @@ class RunRecord(Line):
     """Whether the clock was set while the run went on: then it is void."""
     aborted: bool
     """Whether the run was ended before all was sent."""
-    concurrency: Count
-    """How many requests are in flight at most."""
+    concurrency: Count | None
+    """How many requests are in flight at most; null in an open loop, which has no limit."""
     served_model: str
     """Which model was asked."""
     ended_ns: Moment
@@ -170,13 +110,7 @@ def read_record(raw: bytes) -> tuple[RunRecord, tuple[RequestRecord, ...]]:
     """Return what a record says.
 
     Raises:
-        MalformedRecord: it is none; a line is not whole, not canonical, or contradicts itself.
+        MalformedLine: it is none; a line is not whole, not canonical, or contradicts itself.
     """
-    lines = raw.split(b"\n")
-    if len(lines) < 2 or lines.pop():
-        raise MalformedRecord("the record does not end with a whole line")
+    lines = cut(raw)
     return RunRecord.read(lines[0]), tuple(RequestRecord.read(line) for line in lines[1:])
-
-
-def _plain(value: Any) -> Any:
-    return base64.b64encode(value).decode("ascii") if isinstance(value, bytes) else value

@@ -22,9 +22,9 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from anvil.collectors.load.record import RequestRecord, RunRecord
-from anvil.collectors.load.row import Row
 from anvil.collectors.load.rows import read_request
 from anvil.collectors.load.truth import Note
+from anvil.ledger.rows import Row
 from anvil.ledger.statistics import is_supported, nearest_rank
 
 _HELD_UP_NS = 100_000

@@ -25,11 +25,11 @@ from anvil.collectors.completion import read_chat_stream
 from anvil.collectors.interface import Answer, Exchange
 from anvil.collectors.load.framing import Frames
 from anvil.collectors.load.record import RequestRecord, RunRecord, read_record
-from anvil.collectors.load.row import Clock, Outcome, Row, RunRow, Unmeasurable
 from anvil.collectors.load.timeline import Came, Timeline
 from anvil.collectors.load.watching import Seen
 from anvil.ledger.events.checks import FailureClass
 from anvil.ledger.public import Label, Word
+from anvil.ledger.rows import Clock, Outcome, Row, RunRow, Unmeasurable
 
 PARSER_VERSION = 1
 """The version of this parser (rule 6)."""
@@ -51,7 +51,7 @@ def derive(raw: bytes) -> bytes:
     """Return the bytes of the rows that the bytes of an attempt record give.
 
     Raises:
-        MalformedRecord: it is no attempt record.
+        MalformedLine: it is no attempt record.
     """
     run, requests = read_record(raw)
     return write_rows(run, (read_request(run, request).row for request in requests))

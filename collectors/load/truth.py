@@ -1,4 +1,4 @@
-"""A server that knows when it really wrote: `python -m anvil.collectors.load.truth CHUNKS FIRST_NS GAP_NS`.
+"""A server that knows when it really wrote: `python -m anvil.collectors.load.truth CHUNKS FIRST_NS GAP_NS [tls]`.
 
 1. It answers every POST with an event stream of CHUNKS tokens, the first FIRST_NS after the request was
    seen, the next each GAP_NS later. How well it keeps this schedule matters little: it notes the moment
@@ -10,6 +10,8 @@
 3. It prints its port, serves until its standard input ends, and then prints its notes: NDJSON, one line
    for each request, with the number that stood in the request as `seed`. Moments are nanoseconds of the
    monotonic clock, which every process of a machine shares.
+4. With `tls` it presents a certificate that it made for itself, and prints that too, as one JSON text. A
+   request arrived with the read that completed it; a token is written from before it is encrypted on.
 
 It is a process of its own, so that client and server do not wait for each other, and uses one core when
 it is busy.
@@ -21,15 +23,17 @@ import heapq
 import json
 import re
 import socket
+import ssl
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from selectors import EVENT_READ, DefaultSelector
 
 from anvil.collectors.load.clocks import Clocks
+from anvil.collectors.load.presenting import ADDRESS, presenting
 from anvil.collectors.load.stamps import ANCILLARY_SIZE, ask_for_stamps, stamp_of, stamping
 from anvil.ledger.errors import CollectorError
 
@@ -71,6 +75,40 @@ class _Stream:
     received_ns: int = 0
     writes: list[int] = field(default_factory=list)
     written: list[int] = field(default_factory=list)
+    tls: ssl.SSLObject | None = None
+    incoming: ssl.MemoryBIO = field(default_factory=ssl.MemoryBIO)
+    outgoing: ssl.MemoryBIO = field(default_factory=ssl.MemoryBIO)
+
+    def secured(self, context: ssl.SSLContext | None) -> _Stream:
+        """Speak TLS where there is a certificate to present."""
+        if context is not None:
+            self.tls = context.wrap_bio(self.incoming, self.outgoing, server_side=True)
+        return self
+
+    def send(self, message: bytes) -> None:
+        """Send some bytes."""
+        if self.tls is not None:
+            self.tls.write(message)
+            message = self.outgoing.read()
+        self.connection.send(message)
+
+    def plain(self, piece: bytes) -> bytes:
+        """Return what of the request a read completes.
+
+        Raises:
+            ssl.SSLError: it is no TLS.
+        """
+        if self.tls is None or not piece:
+            return piece
+        self.incoming.write(piece)
+        found = b""
+        with suppress(ssl.SSLWantReadError):
+            self.tls.do_handshake()
+            while more := self.tls.read(1 << 16):
+                found += more
+        if answer := self.outgoing.read():
+            self.connection.send(answer)
+        return found
 
 
 def _event(payload: object) -> bytes:
@@ -95,8 +133,9 @@ def _tail(chunks: int) -> bytes:
 
 
 class _Server:
-    def __init__(self, schedule: Schedule) -> None:
+    def __init__(self, schedule: Schedule, context: ssl.SSLContext | None = None) -> None:
         self._schedule = schedule
+        self._context = context
         self._tail = _tail(schedule.chunks)
         self._clocks = Clocks()
         self._selector = DefaultSelector()
@@ -135,7 +174,7 @@ class _Server:
                 connection.setblocking(False)
                 connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
                 ask_for_stamps(connection)
-                self._selector.register(connection, EVENT_READ, _Stream(connection))
+                self._selector.register(connection, EVENT_READ, _Stream(connection).secured(self._context))
             elif key.fileobj is sys.stdin:
                 return False
             else:
@@ -145,13 +184,15 @@ class _Server:
     def _read(self, stream: _Stream) -> None:
         try:
             piece, ancillary, _, _ = stream.connection.recvmsg(1 << 16, ANCILLARY_SIZE)
+            asked = stream.plain(piece)
         except OSError:
-            piece, ancillary = b"", []
+            piece = asked = b""
+            ancillary = []
         if not piece:
             self._selector.unregister(stream.connection)
             stream.connection.close()
             return
-        stream.asked += piece
+        stream.asked += asked
         head, found, body = bytes(stream.asked).partition(b"\r\n\r\n")
         length = _LENGTH.search(head)
         if not found or (length and len(body) < int(length[1])):
@@ -162,7 +203,7 @@ class _Server:
         stream.seed = int(seed[1]) if seed else 0
         stream.received_ns = now if stamp is None else self._monotonic(stamp)
         self._selector.unregister(stream.connection)
-        stream.connection.send(_HEAD)
+        stream.send(_HEAD)
         self._queue(now + self._schedule.first_ns, stream)
 
     def _monotonic(self, stamp: int) -> int:
@@ -178,11 +219,11 @@ class _Server:
         try:
             if len(stream.writes) < self._schedule.chunks:
                 stream.writes.append(time.monotonic_ns())
-                stream.connection.send(_TOKEN)
+                stream.send(_TOKEN)
                 stream.written.append(time.monotonic_ns())
                 self._queue(moment + self._schedule.gap_ns, stream)
                 return
-            stream.connection.send(self._tail)
+            stream.send(self._tail)
         except OSError:
             pass  # the client is gone, or does not read; it will say so itself
         stream.connection.close()
@@ -190,16 +231,18 @@ class _Server:
 
 
 @contextmanager
-def truth_server(schedule: Schedule, program: tuple[str, ...] = TRUTH) -> Iterator[TruthServer]:
+def truth_server(
+    schedule: Schedule, program: tuple[str, ...] = TRUTH, *, is_tls: bool = False
+) -> Iterator[TruthServer]:
     """Run the server in a process of its own, or another program that does the same.
 
     Raises:
         CollectorError: it does not start.
     """
-    argv = [*program, *(str(value) for value in asdict(schedule).values())]
+    argv = [*program, *(str(value) for value in asdict(schedule).values()), *(["tls"] if is_tls else [])]
     process = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     try:
-        yield TruthServer(process)
+        yield TruthServer(process, is_tls=is_tls)
     finally:
         if process.poll() is None:
             process.kill()
@@ -207,14 +250,17 @@ def truth_server(schedule: Schedule, program: tuple[str, ...] = TRUTH) -> Iterat
 
 
 class TruthServer:
-    """The running server. `base_url` is where it answers."""
+    """The running server. `base_url` is where it answers, `trust` who believes it; null without TLS."""
 
-    def __init__(self, process: subprocess.Popen[bytes]) -> None:
+    def __init__(self, process: subprocess.Popen[bytes], *, is_tls: bool = False) -> None:
         self._process = process
         port = process.stdout.readline().strip() if process.stdout else b""
         if not port.isdigit():
             raise CollectorError("the server that knows the truth did not start")
-        self.base_url = f"http://127.0.0.1:{int(port)}"
+        self.base_url = f"{'https' if is_tls else 'http'}://{ADDRESS}:{int(port)}"
+        self.trust: ssl.SSLContext | None = None
+        if is_tls and process.stdout:
+            self.trust = ssl.create_default_context(cadata=json.loads(process.stdout.readline()))
 
     def finish(self) -> dict[int, Note]:
         """End it and return its notes by seed."""
@@ -225,10 +271,13 @@ class TruthServer:
 
 def main(arguments: list[str]) -> None:
     """Serve until standard input ends, then print what really happened."""
-    chunks, first_ns, gap_ns = map(int, arguments)
-    with stamping(), socket.create_server(("127.0.0.1", 0), backlog=1024) as listener:
-        server = _Server(Schedule(chunks, first_ns, gap_ns))
+    chunks, first_ns, gap_ns = map(int, arguments[:3])
+    context, certificate = presenting() if arguments[3:] == ["tls"] else (None, "")
+    with stamping(), socket.create_server((ADDRESS, 0), backlog=1024) as listener:
+        server = _Server(Schedule(chunks, first_ns, gap_ns), context)
         sys.stdout.write(f"{listener.getsockname()[1]}\n")
+        if context is not None:
+            sys.stdout.write(json.dumps(certificate) + "\n")
         sys.stdout.flush()
         server.serve(listener)
     sys.stdout.writelines(json.dumps(asdict(note)) + "\n" for note in server.notes)

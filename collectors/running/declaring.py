@@ -3,18 +3,59 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
-from anvil.collectors.recipes import Recipe, SelectedCheck
+from anvil.collectors.protocols import PROTOCOLS, Cell, parameters_of
+from anvil.collectors.recipes import Recipe, SelectedCheck, SelectedProtocol
 from anvil.collectors.running.planning import Planned
 from anvil.collectors.withholding import clean_argv
 from anvil.ledger.events import RecipeDeclared
-from anvil.ledger.events.recipes import DeclaredAttempt, DeclaredCandidate, Setting
+from anvil.ledger.events.recipes import (
+    DeclaredAttempt,
+    DeclaredCandidate,
+    DeclaredCell,
+    DeclaredProtocol,
+    Setting,
+)
+from anvil.ledger.wording import counted
+
+
+@dataclass(frozen=True)
+class Selection:
+    """What a run carries out in one attempt: checks, and protocols with those of their cells that are left."""
+
+    checks: tuple[SelectedCheck, ...] = ()
+    protocols: tuple[SelectedCells, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.checks or self.protocols)
+
+    def __str__(self) -> str:
+        cells = sum(len(chosen.cells) for chosen in self.protocols)
+        return f"{counted(len(self.checks), 'check')} and {counted(cells, 'cell')}"
+
+
+@dataclass(frozen=True)
+class SelectedCells:
+    """A selected protocol and the cells that are to be carried out."""
+
+    protocol: SelectedProtocol
+    cells: tuple[Cell, ...]
+
+    @classmethod
+    def of(cls, protocol: SelectedProtocol) -> SelectedCells:
+        """Return a protocol with all its cells."""
+        parameters = parameters_of(protocol.id, protocol.parameters)
+        return cls(protocol, PROTOCOLS[protocol.id].cells(parameters))
 
 
 def declare(
-    recipe: Recipe, planned: Sequence[Planned], selected: Mapping[str, Sequence[SelectedCheck]]
+    recipe: Recipe,
+    planned: Sequence[Planned],
+    selected: Mapping[str, Selection],
+    continues: str | None = None,
 ) -> RecipeDeclared:
-    """Return the event for the attempts of this run; `selected` are its checks by attempt."""
+    """Return the event for the attempts of this run; `selected` by attempt, `continues` names a stream."""
     keys = {item.attempt.candidate for item in planned}
     return RecipeDeclared(
         recipe=recipe.name,
@@ -30,12 +71,13 @@ def declare(
             if key in keys
         ),
         attempts=tuple(_attempt(item, selected[item.attempt.key]) for item in planned),
+        continues=continues,
         deadline_ready_ns=recipe.deadlines.ready_ns,
         argv=[[item.attempt.key, *clean_argv(item.plan.argv, item.secrets)[0]] for item in planned],
     )
 
 
-def _attempt(item: Planned, selected: Sequence[SelectedCheck]) -> DeclaredAttempt:
+def _attempt(item: Planned, selected: Selection) -> DeclaredAttempt:
     attempt = item.attempt
     return DeclaredAttempt(
         key=attempt.key,
@@ -46,5 +88,16 @@ def _attempt(item: Planned, selected: Sequence[SelectedCheck]) -> DeclaredAttemp
         image=attempt.image,
         image_id=attempt.image_id,
         settings=tuple(Setting(name=name, value=value) for name, value in attempt.settings.items()),
-        checks=tuple(check.name for check in selected),
+        checks=tuple(check.name for check in selected.checks),
+        protocols=tuple(
+            DeclaredProtocol(
+                protocol=chosen.protocol.name,
+                kind=PROTOCOLS[chosen.protocol.id].id,
+                cells=tuple(
+                    DeclaredCell(cell=cell.name, runs=cell.runs, requests=cell.requests)
+                    for cell in chosen.cells
+                ),
+            )
+            for chosen in selected.protocols
+        ),
     )

@@ -7,6 +7,7 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field
 
 from anvil.ledger.events.base import Event, Facts, NamedTexts, Sealed
+from anvil.ledger.events.load import ProtocolKind
 from anvil.ledger.public import (
     Count,
     Digest,
@@ -16,6 +17,7 @@ from anvil.ledger.public import (
     Revision,
     Role,
     SettingValue,
+    StreamId,
     Word,
 )
 
@@ -44,6 +46,28 @@ class DeclaredCandidate(Facts):
     """The quantization as the recipe declares it; never read from a name."""
 
 
+class DeclaredCell(Facts):
+    """One cell of a protocol."""
+
+    cell: Label
+    """What it is called: `c1`."""
+    runs: Count
+    """How many measured runs it has."""
+    requests: Count
+    """How many requests each run has."""
+
+
+class DeclaredProtocol(Facts):
+    """A load protocol that the recipe selects."""
+
+    protocol: Label
+    """What the recipe calls it."""
+    kind: ProtocolKind
+    """What it is for."""
+    cells: Annotated[tuple[DeclaredCell, ...], Field(strict=False)]
+    """Its cells, in order."""
+
+
 class DeclaredAttempt(Facts):
     """One launch that the recipe plans."""
 
@@ -65,6 +89,8 @@ class DeclaredAttempt(Facts):
     """The settings that the recipe states."""
     checks: Annotated[tuple[Label, ...], Field(strict=False)]
     """The checks that are selected, in order. What is not listed is absent, not missing."""
+    protocols: Annotated[tuple[DeclaredProtocol, ...], Field(strict=False)]
+    """The load protocols that are selected, in order, likewise."""
 
 
 class RecipeDeclared(Event):
@@ -80,6 +106,8 @@ class RecipeDeclared(Event):
     """The candidates."""
     attempts: Annotated[tuple[DeclaredAttempt, ...], Field(strict=False)]
     """The attempts that this run selected."""
+    continues: StreamId | None
+    """The stream of the run that this one continues: what is finished there is not selected again. Or null."""
     deadline_ready_ns: Count
     """How long an engine has until its first token."""
     argv: Sealed[NamedTexts | None]

@@ -14,9 +14,10 @@ from support.endpoint import CASES, HANG, Reply, Request, Server
 from support.loading import EXPECTED, RUN, SHORT, cut, facts, load, record_of, sent
 
 from anvil.collectors.load import inflight
-from anvil.collectors.load.record import MalformedRecord, read_record, write_record
-from anvil.collectors.load.row import Row
+from anvil.collectors.load.record import read_record, write_record
 from anvil.collectors.load.rows import read_request
+from anvil.ledger.errors import MalformedLine
+from anvil.ledger.rows import Row
 
 SMALL = 4096
 TOO_LARGE = ("body_200_mb", "million_events", "gzip_bomb")
@@ -184,5 +185,5 @@ def test_a_record_that_is_cut_is_refused() -> None:
     raw = write_record(RUN, [record_of([b"HTTP/1.1 200 OK\r\n"])])
     for at in range(len(raw)):
         if raw[:at].count(b"\n") != 1 or raw[at - 1 : at] != b"\n":
-            with pytest.raises(MalformedRecord):
+            with pytest.raises(MalformedLine):
                 read_record(raw[:at])

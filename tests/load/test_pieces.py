@@ -15,12 +15,13 @@ from support.mangle import mangled
 
 from anvil.collectors.load.clocks import Clocks, Offset
 from anvil.collectors.load.framing import Frames, Framing
-from anvil.collectors.load.record import MalformedRecord, RequestRecord, RunRecord, read_record, write_record
-from anvil.collectors.load.row import Row, RunRow
+from anvil.collectors.load.record import RequestRecord, RunRecord, read_record, write_record
 from anvil.collectors.load.rows import PARSER_VERSION, derive, read_request
 from anvil.collectors.load.stamps import stamp_of
 from anvil.collectors.load.timeline import Came, Timeline
 from anvil.ledger import canonical
+from anvil.ledger.errors import MalformedLine
+from anvil.ledger.rows import Row, RunRow
 
 # --- clocks ---------------------------------------------------------------------------------------------------
 
@@ -254,13 +255,13 @@ def test_a_line_that_contradicts_itself_is_refused(change: dict[str, object]) ->
     line = canonical.decode(record_of([b"x", b"y"]).spelled().rstrip(b"\n")) | change
     if change == {"response": "eB=="}:
         line |= {"sizes": [1], "client_ns": [1], "kernel_ns": [1]}
-    with pytest.raises(MalformedRecord):
+    with pytest.raises(MalformedLine):
         RequestRecord.read(orjson.dumps(line, option=orjson.OPT_SORT_KEYS))
 
 
 def test_a_run_whose_bounds_are_the_wrong_way_round_is_refused() -> None:
     line = canonical.decode(RUN.spelled().rstrip(b"\n")) | {"offset_low_ns": 1}
-    with pytest.raises(MalformedRecord, match="the wrong way round"):
+    with pytest.raises(MalformedLine, match="the wrong way round"):
         RunRecord.read(canonical.encode(line))
 
 
@@ -268,6 +269,6 @@ def test_a_run_whose_bounds_are_the_wrong_way_round_is_refused() -> None:
 def test_a_mangled_record_is_refused_or_read(raw: bytes) -> None:
     try:
         run, records = read_record(raw)
-    except MalformedRecord:
+    except MalformedLine:
         return
     assert write_record(run, records) == raw

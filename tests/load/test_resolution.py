@@ -156,7 +156,7 @@ def result(*, completed: int = 2, stepped: bool = False) -> Calibration:
     few = Spread(2, 1_000, None, 144_466)
     none = Spread(0, None, None, None)
     told = Resolution(completed, 2, "kernel", 8, 8, 1, 0, spread, few, none, none)
-    return Calibration(1, 50, 49, 13_277, stepped, told)
+    return Calibration(1, 50, 49, 13_277, stepped, is_tls=False, resolution=told)
 
 
 @pytest.fixture

@@ -167,9 +167,11 @@ def recipe() -> RecipeDeclared:
                 image_id=None,
                 settings=tuple(Setting(name=name, value=value) for name, value in SETTINGS[number].items()),
                 checks=(),
+                protocols=(),
             )
             for number, key in enumerate(KEYS)
         ),
+        continues=None,
         deadline_ready_ns=1_800_000_000_000,
         argv=None,
     )

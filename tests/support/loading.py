@@ -11,7 +11,7 @@ from anvil.collectors.interface import Deadlines, Endpoint
 from anvil.collectors.load.closed_loop import ClosedLoop
 from anvil.collectors.load.record import RequestRecord, RunRecord
 from anvil.collectors.load.requests import PlannedRequest, Target
-from anvil.collectors.load.row import Row
+from anvil.ledger.rows import Row
 from support.endpoint import CLOSE, HANG, RESET, Pause, Reply, Server
 from support.endpoint.wire import Ending, Step
 

@@ -39,7 +39,14 @@ from anvil.ledger.events import (
 from anvil.ledger.events.checks import GeneratedPrompt, Parameter, RequestOutcome, SuiteItem
 from anvil.ledger.events.engines import IdentityClaim, ReportedFigure
 from anvil.ledger.events.launches import ExcerptedPattern
-from anvil.ledger.events.recipes import DeclaredAttempt, DeclaredCandidate, Setting
+from anvil.ledger.events.load import EngineCounter
+from anvil.ledger.events.recipes import (
+    DeclaredAttempt,
+    DeclaredCandidate,
+    DeclaredCell,
+    DeclaredProtocol,
+    Setting,
+)
 from anvil.ledger.events.surroundings import Absence, Gpu, NamedDigest, TensorType, WeightFinding
 from anvil.ledger.header import ArtifactEntry, Subject
 from anvil.ledger.signing import PrivateKey
@@ -208,8 +215,16 @@ def _recipe() -> RecipeDeclared:
                     Setting(name="prefix_cache", value=True),
                 ),
                 checks=("tools-batch", "finish"),
+                protocols=(
+                    DeclaredProtocol(
+                        protocol="steady",
+                        kind="capacity",
+                        cells=(DeclaredCell(cell="c5", runs=5, requests=20),),
+                    ),
+                ),
             ),
         ),
+        continues=None,
         deadline_ready_ns=1_800_000_000_000,
         argv=[["a1", "--model", "/models/qwen", "--api-key", "[withheld]"]],
     )
@@ -393,18 +408,36 @@ def _suite() -> SuiteCompleted:
 def _load() -> LoadMeasured:
     return LoadMeasured(
         protocol="steady",
+        kind="capacity",
         version=1,
         parser_version=1,
-        cell="in-4096-out-256-c5",
+        cell="c5",
+        phase="measured",
         run=1,
         outcome="completed",
         expected=20,
         completed=19,
         failed=1,
+        arrival="closed-loop",
         concurrency=5,
+        rate_per_s=None,
+        input_target_tokens=4096,
+        output_cap_tokens=256,
+        ignores_eos=False,
+        shared_prefix_tokens=0,
         cache_state="cold",
+        seed=7,
+        prompts=(),
         resolution_ns=41_000,
-        parameters=(Parameter(name="input_tokens", value=4096),),
+        lag_p99_ns=95_000,
+        output_events=4_800,
+        output_reads=4_790,
+        canary="passed",
+        counters=(EngineCounter(name="prefix_cache_hit_tokens", before="0", after="12"),),
+        counters_missing=None,
+        telemetry_missing="no_gpu",
+        parameters=(Parameter(name="salt_chars", value=16),),
+        observed=(Parameter(name="calibration_rate_per_s", value=250),),
         findings=("rate-below-mean",),
         messages=[["r7", "connection reset"]],
     )

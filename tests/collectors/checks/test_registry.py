@@ -17,7 +17,7 @@ from anvil.ledger.header import Subject
 NAMES = {
     "identity", "coding", "structured-json", "structured-json-schema", "retrieval", "tools-rendered",
     "tools-batch", "tools-long", "tools-streaming", "tool-result", "responses", "thinking-control",
-    "reasoning-leak", "finish", "image", "ocr", "video",
+    "reasoning-leak", "finish", "image", "ocr", "video", "canary",
 }  # fmt: skip
 
 

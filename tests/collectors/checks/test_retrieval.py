@@ -12,7 +12,7 @@ from support.checking import Done, check
 from support.endpoint import Chat, Reply, Request, Server, prompt_tokens
 
 from anvil.collectors.checks.history import History
-from anvil.collectors.filler import _WORDS, Draws, filler
+from anvil.collectors.filler import WORDS, Draws, filler
 
 SMALL = {"target_tokens": 1000, "depths": [0, 50, 100]}
 SECRET = re.compile(r"The secret phrase is ([a-z]+-[a-z]+-\d{4})\.")
@@ -58,7 +58,7 @@ def test_a_sentence_is_put_where_it_is_asked_for() -> None:
 def test_no_secret_can_stand_in_a_filler() -> None:
     from anvil.collectors.checks.retrieval import _NAMES
 
-    assert not set(_WORDS) & set(_NAMES)
+    assert not set(WORDS) & set(_NAMES)
     assert not re.search(r"[\d-]", filler(5, 3000).text)
 
 

@@ -14,8 +14,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from anvil.collectors.load.record import AS_TUPLE, Count, Counts, Line, Moment
 from anvil.ledger.events.checks import FailureClass, ReasoningChannel
+from anvil.ledger.lines import AS_TUPLE, Count, Counts, Line, Moment, cut
 from anvil.ledger.public import Label, Word
 
 Unmeasurable = Literal[
@@ -43,8 +43,8 @@ class RunRow(Line):
     """The name and version of this format."""
     parser_version: Count
     """The version of the parser that made the rows."""
-    concurrency: Count
-    """How many requests are in flight at most."""
+    concurrency: Count | None
+    """How many requests are in flight at most; null in an open loop, which has no limit."""
     stepped: bool
     """Whether the clock was set while the run went on: then it is void."""
     aborted: bool
@@ -140,3 +140,13 @@ class Row(Line):
     """Why it has no decode rate; null when it has one."""
     warnings: Annotated[tuple[Label, ...], AS_TUPLE]
     """What was odd and did not decide."""
+
+
+def read_rows(raw: bytes) -> tuple[RunRow, tuple[Row, ...]]:
+    """Return what the rows of a run say.
+
+    Raises:
+        MalformedLine: they are none; a line is not whole or not canonical.
+    """
+    lines = cut(raw)
+    return RunRow.read(lines[0]), tuple(Row.read(line) for line in lines[1:])
