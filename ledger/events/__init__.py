@@ -50,6 +50,7 @@ from anvil.ledger.events.publications import (
     TripwireExcepted,
 )
 from anvil.ledger.events.recipes import RecipeDeclared
+from anvil.ledger.events.results import CheckImported, LoadImported, SuiteImported
 from anvil.ledger.events.streams import StreamAbandoned, StreamClosed, StreamOpened
 from anvil.ledger.events.suites import SuiteCompleted
 from anvil.ledger.events.surroundings import HostObserved, RestorationChecked, WeightsInspected
@@ -92,6 +93,9 @@ AnyEvent = (
     | DecisionRecorded
     | ImportRecorded
     | StatementImported
+    | CheckImported
+    | SuiteImported
+    | LoadImported
     | PublicationReleased
     | PublicationWithdrawn
     | ExcerptApproved
@@ -109,6 +113,7 @@ __all__ = [
     "ArtifactRedacted",
     "CaveatNoted",
     "CheckCompleted",
+    "CheckImported",
     "DecisionRecorded",
     "EngineExited",
     "EngineIdentified",
@@ -130,6 +135,7 @@ __all__ = [
     "LaunchStarted",
     "LaunchStopped",
     "LedgerCreated",
+    "LoadImported",
     "LoadMeasured",
     "LogExcerpted",
     "LogRetained",
@@ -146,6 +152,7 @@ __all__ = [
     "StreamClosed",
     "StreamOpened",
     "SuiteCompleted",
+    "SuiteImported",
     "TreeState",
     "TripwireExcepted",
     "WaiverGranted",

@@ -58,6 +58,7 @@ _PLAN = (
     "output_cap_tokens",
     "ignores_eos",
     "shared_prefix_tokens",
+    "parameters",
 )
 """What makes two runs repetitions of one another (rule 4)."""
 

@@ -1,7 +1,8 @@
 """What a campaign ran on: GPUs that its attempts were placed on, and how they were placed.
 
 1. Counted are the GPUs on which an attempt was placed; all that the host has, where none was placed by name.
-2. The host has no name here, and GPUs have no identity but their product.
+2. The host has no name here, and GPUs have no identity but their product. Placements are named by the order in which
+   the document comes to them: what they are called belongs to a site.
 3. Memory is in GiB (2^30 bytes), rounded to a whole number: it is what a card is sold by.
 """
 
@@ -43,13 +44,15 @@ def hardware(recorded: Recorded) -> Group:
 def topology(recorded: Recorded) -> Figure:
     """Return how the attempts were placed, in words."""
     placed: dict[str, list[str]] = {}
+    ordinals: dict[str, str] = {}
     reasons = []
     for attempt in recorded.attempts:
         reasons.append(attempt.reason())
         if attempt.placement is not None and attempt.plan is not None:
             reasons.append(attempt.plan[0].stated("placement"))
+            ordinal = ordinals.setdefault(attempt.placement, f"placement-{len(ordinals) + 1}")
             places = placed.setdefault(attempt.candidate, [])
-            places += [attempt.placement] if attempt.placement not in places else []
+            places += [ordinal] if ordinal not in places else []
     if not placed:
         return recorded.nothing("no attempt has a placement", *reasons)
     return compose("which candidate ran on which placement", lambda *_: _words(placed), *reasons)

@@ -8,13 +8,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from anvil.ledger.events import CheckCompleted, SuiteCompleted
 from anvil.projections.figures import Figure, Group, derive
 from anvil.projections.measurements import Cell
 from anvil.projections.recorded.campaign import Attempt, Of, Recorded
 from anvil.projections.recorded.loads import LONG_TTFT, answered, of, printed, prompt_tokens
+
+KIND = "context-ladder"
+"""The kind of protocol that ladders are."""
 
 _CLOSE = 2
 _ANSWERED = {"passed": "answered"}
@@ -38,12 +41,29 @@ def context(recorded: Recorded, attempt: Attempt, cells: list[Cell]) -> list[tup
 
 
 def notes(attempt: Attempt, cells: list[Cell]) -> Iterator[str]:
-    """Yield which rungs are no retrieval (rule 2)."""
+    """Yield how each rung went, and which rungs are no retrieval (rule 2)."""
     sizes = [prompt_tokens(cell) for cell in cells]
+    told = (
+        f"{_status(attempt, cell, size).value} at {_spelled(size)}"
+        for cell, size in zip(cells, sizes, strict=True)
+    )
+    if cells:
+        yield f"Context ladder of {attempt.key}, in prompt tokens: {', '.join(told)}."
     bare = [size for size in sizes if size is not None and not list(_verdicts(attempt, size))]
     if bare:
-        told = ", ".join(f"{size.value:,}" for size in bare if isinstance(size.value, int))
-        yield f"Context ladder of {attempt.key}: no retrieval was asked at {told} prompt tokens; only an answer came."
+        few = ", ".join(map(_spelled, bare))
+        yield f"Context ladder of {attempt.key}: no retrieval was asked at {few} prompt tokens; only an answer came."
+
+
+def every(recorded: Recorded, cells: Iterable[Cell]) -> Iterator[str]:
+    """Yield what must be said of the ladders of all attempts."""
+    rungs = [cell for cell in cells if cell.kind == KIND]
+    for attempt in recorded.attempts:
+        yield from notes(attempt, [cell for cell in rungs if cell.attempts == (attempt.key,)])
+
+
+def _spelled(size: Figure | None) -> str:
+    return f"{size.value:,}" if size is not None and isinstance(size.value, int) else "an unknown size"
 
 
 def _status(attempt: Attempt, cell: Cell, tokens: Figure | None) -> Figure:

@@ -66,6 +66,9 @@ DIFFERENCES = {
 }
 LONGEST = {"ttft_s": LONG_TTFT, "effective_prefill_tok_s": LONG_PREFILL, "decode_tok_s": LONG_DECODE}
 
+CAPACITY = ("capacity", "shared-prefix", "open-loop")
+"""The kinds of protocols that measure a load."""
+
 _CONTROLS = ("qualified-control", "current")
 _OFF_PERCENT = 1
 """By how many percent the prompt tokens that were counted may differ from the target before that is said."""
@@ -94,7 +97,7 @@ class Loads:
         """Return each capacity cell by name, its candidates side by side."""
         groups: dict[str, list[Cell]] = {}
         for cell in self.by_candidate:
-            if cell.kind in ("capacity", "shared-prefix") and cell.candidate in self.recorded.candidates:
+            if cell.kind in CAPACITY and cell.candidate in self.recorded.candidates:
                 groups.setdefault(f"{capacity_name(cell.protocol)}_{spelled(cell.cell)}", []).append(cell)
         return [self._capacity(name, group, control) for name, group in groups.items()]
 
@@ -149,7 +152,7 @@ class Loads:
             name = compose("the candidate and its control", lambda *_, stem=stem: f"{stem}_delta_percent", planned.stated("key"), self.recorded.key_of(str(base.candidate)))  # fmt: skip
             called = f"{cell.candidate} against {base.candidate}"
             figures = {
-                key: delta(of(base, leaf), of(cell, leaf), called).places(1)
+                key: delta(of(base, leaf), of(cell, leaf), called).figure.places(1)
                 for key, leaf in DIFFERENCES.items()
             }
             yield name, Group({"name": name, **figures})

@@ -172,6 +172,19 @@ def test_reasoning_that_was_seen_is_not_counted_as_none() -> None:
     assert functional(other)["reasoning_chars_with_thinking_disabled"] is None
 
 
+def test_the_verdict_of_a_rung_is_none_of_the_checks() -> None:
+    stage = started()
+    checked(stage, of.check("coding"))
+    rung = of.request("depth_50", "failed", "wrong_value", prompt_tokens=4096)
+    findings = {"protocol": "context-ladder", "repetitions": 3}
+    checked(stage, of.check("retrieval", rung, selected_as="context-ladder.rung-1", findings=findings))
+    made = [row(0, 10**8, 10**9, 20)]
+    load(stage, "tiny", "a1", made, kind="context-ladder", protocol="context-ladder", cell="rung-1")
+    assert functional(stage)["placements_passed"] == 1
+    assert functional(stage)["checks"] == ["coding"]
+    assert "Context ladder of a1, in prompt tokens: failed at 4,096." in said(stage)
+
+
 # --- suites -------------------------------------------------------------------------------------------------
 
 
@@ -248,6 +261,20 @@ def test_cards_that_differ_are_all_named_and_their_memory_is_not_one_number() ->
     hardware = document(stage)["hardware"]
     assert (hardware["gpu"], hardware["gpu_count"]) == ("NVIDIA H200; NVIDIA L4", 2)
     assert hardware["vram_gib_per_gpu"] is None
+
+
+def test_placements_are_named_by_their_order() -> None:
+    attempts = [
+        of.attempt(f"{key}-{place}", key, place)
+        for key, place in (("a", "left"), ("b", "right"), ("b", "left"))
+    ]
+    stage = Stage("mine")
+    candidates = [of.candidate(key, f"org/{key}", None, None) for key in ("a", "b")]
+    stage.tell(of.recipe("mine", candidates, attempts))
+    assert document(stage)["hardware"]["topology"] == (
+        "2 placements: a on placement-1; b on placement-2 and placement-1"
+    )
+    assert "left" not in json.dumps(document(stage)["hardware"])
 
 
 def test_a_host_without_a_card_has_none() -> None:

@@ -21,7 +21,7 @@ from anvil.projections.documents.qualification_summary import earlier
 from anvil.projections.documents.qualification_summary.model import SCHEMA
 from anvil.projections.documents.qualification_summary.recorded import Summary
 from anvil.projections.evidence import Evidence
-from anvil.projections.imported import Imported, imported, limit_of
+from anvil.projections.imported import Imported, evidence_limits, imported, limit_of
 from anvil.projections.limits import EvidenceLimit
 from anvil.projections.record import Campaign
 from anvil.projections.recorded.campaign import Recorded
@@ -37,13 +37,15 @@ def prepare(evidence: Evidence, campaign: Campaign, _candidate: str) -> Prepared
     said = Conclusions.of(evidence, campaign)
     source = imported(evidence, campaign, SCHEMA)
     recorded = Recorded.of(evidence, campaign)
+    beside = evidence_limits(evidence, campaign)
     if recorded is None:
         if source is None:
             raise PublicationRefused(
                 f"nothing was recorded in campaign {campaign.name!r}, and no {SCHEMA} was imported into it",
                 advice="`anvil run RECIPE` records; `anvil import FILE --campaign NAME` takes a document in.",
             )
-        return Prepared(earlier.figures(source, said), limit_of(source, said.quoted()))
+        limit = limit_of(source, said.quoted(), beside)
+        return Prepared(earlier.figures(source, said), limit)
     experiments = divided(recorded)[1]
     summary = Summary(recorded.without(one.attempt.key for one in experiments), said)
     root = summary.group
@@ -51,7 +53,7 @@ def prepare(evidence: Evidence, campaign: Campaign, _candidate: str) -> Prepared
         before = earlier.figures(source, said)
         root = together(before, root)
         root = type(root)({**root.fields, "caveats": before.fields["caveats"]})
-    notes = tuple(_notes(summary, source, experiments))
+    notes = (*_notes(summary, source, experiments), *beside)
     limit = EvidenceLimit(tuple(summary.claims()), (), notes, said.quoted(), recorded.candidates)
     return Prepared(root, limit)
 

@@ -10,7 +10,7 @@ from anvil.ledger.events import CaveatNoted
 from anvil.projections.conclusions import Conclusions
 from anvil.projections.figures import Figure, Group, Listing, derive, weakest
 from anvil.projections.limits import Claim
-from anvil.projections.recorded import gates, reports, runtime, settings, suites
+from anvil.projections.recorded import gates, ladders, reports, runtime, settings, suites
 from anvil.projections.recorded.campaign import Recorded
 from anvil.projections.recorded.checks import Checks
 from anvil.projections.recorded.hardware import hardware
@@ -80,6 +80,7 @@ class Summary:
         yield from notes_on(self.recorded)
         yield from differing(self.recorded)
         yield from self._loads.notes()
+        yield from ladders.every(self.recorded, self._loads.by_attempt)
         yield from self._inspections.notes()
         yield from gates.notes(self.recorded)
         if undecided := [name for name, verdicts in self._verdicts.items() if not verdicts]:

@@ -19,7 +19,7 @@ from anvil.projections.documents.qwen38_27b_summary.model import SCHEMA
 from anvil.projections.documents.qwen38_27b_summary.recorded import Lanes
 from anvil.projections.evidence import Evidence
 from anvil.projections.figures import Group
-from anvil.projections.imported import Imported, imported, limit_of
+from anvil.projections.imported import Imported, evidence_limits, imported, limit_of
 from anvil.projections.limits import EvidenceLimit
 from anvil.projections.record import Campaign
 from anvil.projections.recorded.campaign import Recorded
@@ -34,19 +34,21 @@ def prepare(evidence: Evidence, campaign: Campaign, _candidate: str) -> Prepared
     said = Conclusions.of(evidence, campaign)
     source = imported(evidence, campaign, SCHEMA)
     recorded = Recorded.of(evidence, campaign)
+    beside = evidence_limits(evidence, campaign)
     if recorded is None:
         if source is None:
             raise PublicationRefused(
                 f"nothing was recorded in campaign {campaign.name!r}, and no {SCHEMA} was imported into it",
                 advice="`anvil run RECIPE` records; `anvil import FILE --campaign NAME` takes a document in.",
             )
-        return Prepared(earlier.figures(source, said), limit_of(source, said.quoted()))
+        limit = limit_of(source, said.quoted(), beside)
+        return Prepared(earlier.figures(source, said), limit)
     lanes = Lanes(recorded, said)
     root = lanes.group
     if source is not None:
         before = earlier.figures(source, said)
         root = Group({**together(before, root).fields, "gaps": before.fields["gaps"]})
-    notes = tuple(_notes(lanes, source))
+    notes = (*_notes(lanes, source), *beside)
     limit = EvidenceLimit(tuple(lanes.claims()), (), notes, said.quoted(), recorded.candidates)
     return Prepared(root, limit)
 

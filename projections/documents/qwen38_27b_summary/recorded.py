@@ -33,6 +33,7 @@ from anvil.projections.recorded.campaign import Attempt, Of, Recorded, distinct,
 from anvil.projections.recorded.experiments import Experiment, divided
 from anvil.projections.recorded.hardware import hardware
 from anvil.projections.recorded.loads import (
+    CAPACITY,
     DECODE,
     E2E_S,
     LONG_DECODE,
@@ -50,7 +51,6 @@ from anvil.projections.recorded.loads import (
 from anvil.projections.recorded.summaries import notes_on
 from anvil.projections.recorded.weights import Inspections
 
-_LOADS = ("capacity", "shared-prefix")
 _ONE = {"decode_tok_s_p50": DECODE, "e2e_s_p50": E2E_S}
 _SEVERAL = {"decode_tok_s_p50": DECODE, "aggregate_output_tok_s": WHOLE_OUTPUT}
 _CACHED = {"ttft_s_p50": TTFT_S, "aggregate_output_tok_s": WHOLE_OUTPUT}
@@ -120,8 +120,7 @@ class Lanes:
         if isinstance(memory, Group) and getattr(memory.fields["memory_gb"], "value", None) is not None:
             yield "vram_gb_each counts GiB (2^30 bytes), as makers of cards do."
         yield from self._loads.notes(by_attempt=True)
-        for attempt in recorded.attempts:
-            yield from ladders.notes(attempt, self._cells(attempt, "context-ladder"))
+        yield from ladders.every(recorded, self._loads.by_attempt)
         for experiment in self._experiments:
             yield from experiment.notes(self._loads.by_attempt)
         yield from self._warm()
@@ -199,7 +198,7 @@ class Lanes:
         own = {
             name: figure for name, figure in settings.declared(attempt).items() if name not in self._shared
         }
-        rungs = ladders.context(self.recorded, attempt, self._cells(attempt, "context-ladder"))
+        rungs = ladders.context(self.recorded, attempt, self._cells(attempt, ladders.KIND))
         return Group(
             {
                 **self._tested(attempt),
@@ -244,7 +243,7 @@ class Lanes:
     def _capacity(self, attempt: Attempt) -> Iterator[tuple[Figure, Group]]:
         """Yield a lane's load cells by protocol (rule 1)."""
         protocols: dict[str, list[Cell]] = {}
-        for cell in self._cells(attempt, *_LOADS):
+        for cell in self._cells(attempt, *CAPACITY):
             protocols.setdefault(cell.protocol, []).append(cell)
         for protocol, found in protocols.items():
             figures = [
@@ -260,7 +259,7 @@ class Lanes:
 
     def _compared(self, attempt: Attempt) -> Iterator[tuple[Figure, Group]]:
         """Yield what an experiment is compared by (rule 1)."""
-        for cell in self._cells(attempt, *_LOADS):
+        for cell in self._cells(attempt, *CAPACITY):
             wanted = (
                 ("decode_tok_s_p50", DECODE) if _is_one(cell) else ("aggregate_output_tok_s", WHOLE_OUTPUT)
             )
@@ -268,7 +267,7 @@ class Lanes:
 
     def _long(self, attempt: Attempt) -> Iterator[tuple[Figure, Group]]:
         """Yield the decode rate over long prompts, and the longest prompt that was answered."""
-        rungs = self._cells(attempt, "context-ladder")
+        rungs = self._cells(attempt, ladders.KIND)
         for cell in rungs:
             stem = (
                 spelled(cell.protocol)

@@ -141,8 +141,6 @@ def measured(rows: Sequence[Row], run: int = 1, **more: Any) -> LoadMeasured:
         "observed": (),
         "findings": (),
         "messages": None,
-        "output_events": 2 * len(outcomes),
-        "output_reads": 2 * len(outcomes),
     }
     return made(LoadMeasured, **members | more)
 
