@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 
 from anvil.ledger.blobs import BlobStore
-from anvil.ledger.errors import PublicationRefused
+from anvil.ledger.errors import BlobMissing, PublicationRefused
 from anvil.ledger.merkle import root_at
 from anvil.ledger.places import LedgerPlace
 from anvil.ledger.store import Store
@@ -59,6 +60,14 @@ def opened(place: LedgerPlace, as_of: int | None) -> Iterator[Opened]:
             record = fold(read_events(store), as_of=as_of)
             blobs = BlobStore(place.blobs)
             state = State(store.origin(), record.size, root_at(record.size, StoredTree(store).read).hex())
-            yield Opened(record, Artifacts.of(record, store.opening, blobs.measure), state, store, blobs)
+            artifacts = Artifacts.of(record, store.opening, blobs.measure, partial(_read, blobs))
+            yield Opened(record, artifacts, state, store, blobs)
     finally:
         store.close()
+
+
+def _read(blobs: BlobStore, digest: str) -> bytes | None:
+    try:
+        return blobs.get(digest)
+    except BlobMissing:
+        return None

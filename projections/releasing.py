@@ -3,7 +3,8 @@
 1. What is released is made of a state that the ledger has signed.
 2. Nothing synthetic leaves, neither what is shown nor what goes along.
 3. The events are checked as a stranger will check them; what would not verify does not leave.
-4. The tripwire looks at layouts, at each value, at each text in an event, and at the finished files.
+4. With a document go the bytes of the public artifacts that its leaves rest on, and of no private one.
+5. The tripwire looks at layouts, at each value, at each text in an event, at these bytes and at the finished files.
 """
 
 from __future__ import annotations
@@ -20,10 +21,11 @@ from anvil.ledger.header import Subject
 from anvil.ledger.note import SignedNote, VerifierKey
 from anvil.ledger.places import LedgerPlace
 from anvil.ledger.publication import layout
+from anvil.ledger.publication.disclosing import disclosed
 from anvil.ledger.publication.entrychecks import check_entries
 from anvil.ledger.publication.evidence import encode
 from anvil.ledger.publication.gathering import gather, keyring_snapshot
-from anvil.ledger.publication.manifest import Manifest
+from anvil.ledger.publication.manifest import Disclosed, Manifest
 from anvil.ledger.streams import software_version
 from anvil.projections.document import find
 from anvil.projections.opened import Opened, opened
@@ -102,15 +104,17 @@ def prepare(
         )
         entries, proofs = encode(gathered.proved)
         keyring = keyring_snapshot(list(checked.keyrings.values()))
+        carried = _carried(made_draft, ledger)
         files = {
             **document.files,
+            **{layout.artifact(one.digest): ledger.blobs.get(one.digest) for one in carried},
             layout.ENTRIES: entries,
             layout.PROOFS: proofs,
             layout.FOLD: note,
             layout.KEYRING: keyring,
             layout.VERIFIER_KEY: f"{key}\n".encode(),
         }
-        manifest = Manifest.of(about(made_draft, ledger.state, policy_digest()), files)
+        manifest = Manifest.of(about(made_draft, ledger.state, policy_digest()), files, carried)
         files[layout.MANIFEST] = manifest.to_bytes()
         used = () if guard is None else _guarded(guard, ledger, document, files, events, gathered.streams)
         event = PublicationReleased(
@@ -139,6 +143,16 @@ def _require_real(made_draft: Draft, events: Iterable[Seen]) -> None:
         )
 
 
+def _carried(made_draft: Draft, ledger: Opened) -> list[Disclosed]:
+    """Return the artifacts that go along (rule 4)."""
+    rests_on = {name for leaf in made_draft.rendered.leaves for name in leaf.support.artifacts}
+    named = (
+        disclosed(name.event, ledger.artifacts.entries[name])
+        for name in sorted(rests_on - ledger.record.gone)
+    )
+    return [one for one in named if one is not None]
+
+
 # --- the tripwire -------------------------------------------------------------------------------------------
 
 
@@ -150,7 +164,7 @@ def _guarded(
     events: list[Seen],
     streams: frozenset[str],
 ) -> tuple[str, ...]:
-    """Refuse what the tripwire finds; return the exceptions that were used (rule 4)."""
+    """Refuse what the tripwire finds; return the exceptions that were used (rule 5)."""
     exceptions = guard.exceptions or {}
     by_text = {Excused(event.detector, event.text): name for name, event in exceptions.items()}
     canaries = Canaries.of([*guard.surroundings, *sealed_values(ledger.store, streams)])
@@ -158,10 +172,24 @@ def _guarded(
     hits: list[Hit] = []
     for where, text in _texts(document, files, events):
         hits += tripwire.look(where, text)
+    for path in sorted(files):
+        if path.startswith(f"{layout.ARTIFACTS}/"):
+            hits += _of_artifact(tripwire, path, files[path])
     for path in (layout.ENTRIES, layout.PROOFS, layout.FOLD, layout.VERIFIER_KEY):
         hits += tripwire.look_at_bytes(path, files[path])
     refuse(hits)
     return tuple(sorted(by_text[excused] for excused in tripwire.used))
+
+
+def _of_artifact(tripwire: Tripwire, path: str, content: bytes) -> Iterator[Hit]:
+    """Yield what is found in the bytes of an artifact, line by line: rows are independent, and may be many."""
+    try:
+        lines = content.decode("utf-8").splitlines()
+    except UnicodeDecodeError:
+        yield from tripwire.look_at_bytes(path, content)
+        return
+    for number, line in enumerate(lines, 1):
+        yield from tripwire.look(f"{path}, line {number}", line)
 
 
 def _texts(document: Made, files: Mapping[str, bytes], events: list[Seen]) -> Iterator[tuple[str, str]]:

@@ -10,6 +10,7 @@ from anvil.ledger.elsewhere import elsewhere
 from anvil.ledger.errors import CannotVerify, LedgerError
 from anvil.ledger.note import VerifierKey
 from anvil.ledger.publication.verifying import NOT_PROVED, PublicationReport, verify_publication
+from anvil.ledger.wording import counted
 
 
 def verify_folder(folder: Path, key: VerifierKey, *, recompute: bool, as_json: bool) -> int:
@@ -48,7 +49,7 @@ def _print(report: PublicationReport) -> None:
         answer("\n" + spell(finding))
     answer("")
     answer(table([("Authentic", _yes(report.is_authentic)), ("Supported", _yes(report.is_supported))]))
-    answer(table([("Recomputed", _yes(report.recomputed))]))
+    answer(table([("Recomputed", _recomputed(report))]))
     answer("\nNot shown by any folder:")
     for sentence in NOT_PROVED:
         answer(f"- {sentence}")
@@ -57,6 +58,12 @@ def _print(report: PublicationReport) -> None:
 
 def _yes(level: bool | None) -> str:
     return "not asked for" if level is None else "yes" if level else "NO"
+
+
+def _recomputed(report: PublicationReport) -> str:
+    if not report.recomputed:
+        return _yes(report.recomputed)
+    return f"yes, with the bytes of {counted(report.read_again, 'artifact')}"
 
 
 def _verdict(report: PublicationReport) -> str:
@@ -86,6 +93,7 @@ def _members(report: PublicationReport) -> dict[str, object]:
         "authentic": report.is_authentic,
         "supported": report.is_supported,
         "recomputed": report.recomputed,
+        "artifacts_read_again": report.read_again,
         "not_proved": list(NOT_PROVED),
         "exit_code": report.exit_code,
         "verified": report.exit_code == 0,

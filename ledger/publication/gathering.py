@@ -23,7 +23,15 @@ from anvil.ledger.store import Store
 from anvil.ledger.storedtree import StoredTree
 
 _CORRECTS = frozenset(
-    {"event.retracted", "artifact.redacted", "sealed.redacted", "artifact.disclosed", "excerpt.approved"}
+    {
+        "event.retracted",
+        "artifact.redacted",
+        "artifact.missing",
+        "artifact.disclosed",
+        "evidence.attached",
+        "sealed.redacted",
+        "excerpt.approved",
+    }
 )
 KEYRING_SCHEMA = "anvil.keyring/1"
 
