@@ -39,8 +39,8 @@ def check_disclosed(
 ) -> Iterator[Finding]:
     """Yield what is wrong with the artifacts of a folder, whose leaves were found well formed."""
     wanted: dict[Name, tuple[Disclosed, str]] = {}
-    for name, found in _wanted(leaves, checked):
-        wanted.setdefault(name, found)
+    for named_so, first in _wanted(leaves, checked):
+        wanted.setdefault(named_so, first)
     named = {(one.event, one.name): one for one in manifest.artifacts}
     for name, (one, pointer) in wanted.items():
         if named.get(name) != one:
