@@ -18,7 +18,7 @@ from anvil.ledger.publication import layout
 from anvil.ledger.publication.evidence import Proved
 from anvil.ledger.publication.manifest import About
 from anvil.projections.artifacts import Artifacts
-from anvil.projections.pages import page
+from anvil.projections.pages import layout_of, page
 from anvil.projections.provenance import State, provenance, spell
 from anvil.projections.record import Record
 from anvil.projections.redactions import Known, redactions
@@ -75,7 +75,7 @@ def template_path(draft: Draft) -> str:
 
 def page_layouts(document: str) -> dict[str, bytes]:
     """Return the layouts of a document's pages, by name."""
-    names = (f"{document}.md.j2", f"{document}.html.j2", *SHARED_LAYOUTS)
+    names = (*(layout_of(document, form) for form in layout.PAGES), *SHARED_LAYOUTS)
     return {name: package_files("anvil.templates").joinpath(name).read_bytes() for name in names}
 
 

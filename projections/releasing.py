@@ -249,7 +249,7 @@ def _shown(made_draft: Draft) -> int:
 
 
 def _existing(made_draft: Draft, record: Record) -> int:
-    """Return how many launches of the candidate there are, those that nothing supports any more included."""
+    """Return how many launches of the candidate, or of all, there are, those that nothing supports any more included."""
     campaign = record.campaigns[made_draft.campaign]
     planned = {
         plan.key: plan.candidate
@@ -258,4 +258,4 @@ def _existing(made_draft: Draft, record: Record) -> int:
         for plan in kept.event.attempts
     }
     candidates = (launch.candidate or planned.get(launch.attempt) for launch in campaign.launches)
-    return sum(1 for candidate in candidates if candidate == made_draft.candidate)
+    return sum(1 for candidate in candidates if made_draft.candidate in (None, candidate))

@@ -34,7 +34,8 @@ def _print(report: PublicationReport) -> None:
     rows = [("Public key", report.key.fingerprint)]
     if report.manifest is not None:
         about = report.manifest.about
-        rows += [("Document", f"{about.document}, {visible(about.campaign)}, {visible(about.candidate)}")]
+        whom = "all candidates" if about.candidate is None else visible(about.candidate)
+        rows += [("Document", f"{about.document}, {visible(about.campaign)}, {whom}")]
         rows += [("Ledger", f"{visible(about.fold.origin)}, {about.fold.size} entries")]
         rows += [("Root", about.fold.root)]
         rows += [("Events", f"{report.events} of {report.streams} streams")]

@@ -47,7 +47,7 @@ class _Members(BaseModel):
     document: Label
     document_schema: str
     campaign: Label
-    candidate: Label
+    candidate: Label | None
     fold: TreeState
     template: str
     template_digest: Digest
@@ -58,12 +58,12 @@ class _Members(BaseModel):
 
 @dataclass(frozen=True)
 class About:
-    """What a publication is of. `template` is the path of its layout in the folder."""
+    """What a publication is of; `candidate` is null for all. `template` is the path of its layout in the folder."""
 
     document: str
     document_schema: str
     campaign: str
-    candidate: str
+    candidate: str | None
     fold: TreeState
     template: str
     template_digest: str

@@ -42,16 +42,14 @@ def page(draft: Draft, state: State, record: Record, form: str, fingerprint: str
         keep_trailing_newline=True,
     )
     shown = {**view(draft, state, record), "fingerprint": fingerprint}
-    if _has_layout(draft.document.name, form):
-        return environment.get_template(f"{draft.document.name}.{form}.j2").render(shown)
-    blocks = outline(shown["document"])
-    return environment.get_template(f"document.{form}.j2").render(
-        shown, outline=blocks, campaign=draft.campaign
-    )
+    layout = environment.get_template(layout_of(draft.document.name, form))
+    return layout.render(shown, outline=outline(shown["document"]), campaign=draft.campaign)
 
 
-def _has_layout(name: str, form: str) -> bool:
-    return files("anvil.templates").joinpath(f"{name}.{form}.j2").is_file()
+def layout_of(name: str, form: str) -> str:
+    """Return the name of the layout that a document's page is made with: its own, or the outline (rule 2)."""
+    own = f"{name}.{form}.j2"
+    return own if files("anvil.templates").joinpath(own).is_file() else f"document.{form}.j2"
 
 
 def _layout(name: str) -> str:
