@@ -1,6 +1,7 @@
 """From a ledger to what is released: the draft, the events that go along, the tripwire, the manifest.
 
-1. What is released is made of a state that the ledger has signed.
+1. What is released is made of a state that the ledger has signed, and shows the ledger key of that state: the
+   same state gives the same files.
 2. Nothing synthetic leaves, neither what is shown nor what goes along.
 3. The events are checked as a stranger will check them; what would not verify does not leave.
 4. With a document go the bytes of the public artifacts that its leaves rest on, and of no private one.
@@ -13,16 +14,16 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from anvil.ledger.checkpoint import Checkpoint
+from anvil.ledger.checkpoint import Checkpoint, open_checkpoint
 from anvil.ledger.checks.finding import worst
-from anvil.ledger.errors import PublicationRefused
+from anvil.ledger.errors import Malformed, PublicationRefused, SignatureInvalid
 from anvil.ledger.events import PublicationReleased, RecipeDeclared, StreamOpened, TripwireExcepted
 from anvil.ledger.header import Subject
 from anvil.ledger.note import SignedNote, VerifierKey
 from anvil.ledger.places import LedgerPlace
 from anvil.ledger.publication import layout
 from anvil.ledger.publication.disclosing import disclosed
-from anvil.ledger.publication.entrychecks import check_entries
+from anvil.ledger.publication.entrychecks import Checked, check_entries
 from anvil.ledger.publication.evidence import encode
 from anvil.ledger.publication.gathering import gather, keyring_snapshot
 from anvil.ledger.publication.manifest import Disclosed, Manifest
@@ -66,9 +67,7 @@ class Guard:
     exceptions: Mapping[str, TripwireExcepted] | None = None
 
 
-def prepare(
-    place: LedgerPlace, wanted: Wanted, note: bytes, key: VerifierKey, guard: Guard | None
-) -> Prepared:
+def prepare(place: LedgerPlace, wanted: Wanted, note: bytes, guard: Guard | None) -> Prepared:
     """Return what is to be released of the ledger at `place`, as the checkpoint `note` states it.
 
     `guard` is None when a release that is in the log is made again: what was released is not judged anew.
@@ -79,7 +78,7 @@ def prepare(
     """
     fold = Checkpoint.parse_body(SignedNote.parse(note).text)
     own = None if wanted.template is None else Template(OWN_TEMPLATE, wanted.template.source)
-    with opened(place, fold.size - 1) as ledger:
+    with opened(place, fold.size - 1, wanted.campaign) as ledger:
         made_draft = draft(
             ledger.record,
             ledger.artifacts,
@@ -99,6 +98,7 @@ def prepare(
                 f"the events would not verify: {first.code} at index {first.index}: {first.message}",
                 advice="Run `anvil verify`.",
             )
+        key = _key_of(checked, fold, note)
         document = made(
             made_draft, ledger.state, ledger.record, ledger.artifacts, known_of(events), key.fingerprint
         )
@@ -131,6 +131,20 @@ def prepare(
             software=software_version(),
         )
         return Prepared(files, event, Subject(made_draft.campaign, made_draft.candidate), made_draft)
+
+
+def _key_of(checked: Checked, fold: Checkpoint, note: bytes) -> VerifierKey:
+    """Return the newest ledger key of a state, which the state must be signed by (rule 1)."""
+    held = [k for k in checked.keyrings[fold.origin].keys.values() if k.role == "ledger"]
+    keys = [VerifierKey(fold.origin, k.public_key) for k in held if k.revoked is None]
+    try:
+        open_checkpoint(note, keys)
+    except (Malformed, SignatureInvalid) as error:
+        raise PublicationRefused(
+            f"no ledger key that was known at {fold.size} entries can sign for that state any more: {error}",
+            advice="Release the state of now: leave out --as-of.",
+        ) from error
+    return keys[-1]
 
 
 def _require_real(made_draft: Draft, events: Iterable[Seen]) -> None:

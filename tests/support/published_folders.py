@@ -39,7 +39,7 @@ def at_home(directory: Path) -> Iterator[None]:
 def prepared(ledger: Ledger, guard: Guard | None = None) -> Prepared:
     """Return what would be released now."""
     note = ledger.checkpoint()
-    return prepare(ledger.place, Wanted(DOCUMENT), note, ledger.verifier_keys()[-1], guard or Guard())
+    return prepare(ledger.place, Wanted(DOCUMENT), note, guard or Guard())
 
 
 def publish(made: Laguna, target: Path) -> int:

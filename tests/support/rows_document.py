@@ -119,7 +119,7 @@ def publish_rows(made: Laguna, target: Path, change: Callable[[bytes], bytes] = 
     """Release the document."""
     with Ledger.open(made.place.directory, clock=noon) as ledger:
         wanted = Wanted(NAME, template=Template("mine", LAYOUT))
-        what = prepare(ledger.place, wanted, ledger.checkpoint(), ledger.verifier_keys()[-1], Guard())
+        what = prepare(ledger.place, wanted, ledger.checkpoint(), Guard())
         files = {path: change(content) for path, content in what.files.items()}
         release(ledger, ledger.signer("operator"), what.event, what.subject, files, target)
     return Folder(target, vkey(made.place))
