@@ -11,14 +11,16 @@
    somebody else's claim never rise.
 6. A published document is a claim of somebody else about another run, and so is each statement of it:
    `external-prior`, unless the raw evidence that the statement names by digest is attached.
-7. A retracted event, and one by a key that was disowned by then, supports nothing: it is no source.
+7. Of an observation in parts each part stands by itself: what is attached, then or later, raises those parts
+   that it is said to support. The observation as a whole is as strong as the weakest of them.
+8. A retracted event, and one by a key that was disowned by then, supports nothing: it is no source.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import assert_never
+from typing import assert_never, get_args
 
 from anvil.ledger.events import (
     AnyEvent,
@@ -63,8 +65,9 @@ from anvil.ledger.events import (
     WaiverGranted,
     WeightsInspected,
 )
+from anvil.ledger.events.observations import ClaimPart
 from anvil.ledger.public import EvidenceStatus
-from anvil.projections.figures import RANKED, ArtifactName, Source, Support
+from anvil.projections.figures import RANKED, ArtifactName, Part, Source, Support, is_stronger, weakest
 from anvil.projections.record import Kept, Record
 
 KEEPS_BYTES: frozenset[EvidenceStatus] = frozenset(
@@ -79,6 +82,9 @@ Content = Callable[[ArtifactName], bytes | None]
 def nothing(_name: ArtifactName) -> None:
     """Return None: no bytes are at hand."""
 
+
+PARTS: tuple[ClaimPart, ...] = get_args(ClaimPart)
+"""The parts of an observation."""
 
 NEVER_RISES: frozenset[EvidenceStatus] = frozenset({"declared", "external-prior"})
 """The statuses of what is no observation of ours."""
@@ -103,15 +109,34 @@ class Evidence:
         return None if found in self.record.gone else self.read(found)
 
     def source(self, kept: Kept) -> Source | None:
-        """Return an event as evidence, or None when it supports nothing (rule 7)."""
+        """Return an event as evidence, or None when it supports nothing (rule 8)."""
         if not self._counts(kept):
             return None
         own, later = self._own_status(kept), tuple(self._later(kept))
-        status = self.status(kept)
+        parts = tuple(self._parts(kept, later))
+        status = weakest(part.status for part in parts) if parts else self.status(kept)
         rests = Support()
         for found in later if status != own else ():
             rests |= found.support
-        return Source(kept.entry_hash, kept.event, tuple(a.name for a in kept.artifacts), status, rests)
+        names = tuple(artifact.name for artifact in kept.artifacts)
+        return Source(kept.entry_hash, kept.event, names, status, rests, parts)
+
+    def _parts(self, kept: Kept, later: tuple[Source, ...]) -> Iterator[Part]:
+        """Yield the parts of an observation that says something in parts (rule 7)."""
+        event = kept.event
+        if not isinstance(event, ObservationNoted) or event.claims is None or event.status in NEVER_RISES:
+            return
+        alone = Support(frozenset((kept.entry_hash,)))
+        attached = frozenset(ArtifactName(kept.entry_hash, artifact.name) for artifact in kept.artifacts)
+        for name in PARTS:
+            is_supported = name in event.claims.supported
+            support = Support(alone.events, attached) if is_supported else alone
+            status = self._own_status(kept) if is_supported else without_bytes(event)
+            for found in later:
+                raises = isinstance(found.event, EvidenceAttached) and name in found.event.supports
+                if raises and is_stronger(found.status, status):
+                    status, support = found.status, support | found.support
+            yield Part(name, status, support)
 
     def sources(self, events: Iterable[Kept]) -> tuple[Source, ...]:
         """Return those of `events` that support something, in order."""
@@ -141,7 +166,7 @@ class Evidence:
                 yield Source(found.entry_hash, found.event, names, self._own_status(found))
 
     def _counts(self, kept: Kept) -> bool:
-        """Rule 7."""
+        """Rule 8."""
         disowned_from = self.record.disowned.get(kept.key)
         is_disowned = disowned_from is not None and kept.index >= disowned_from
         return kept.entry_hash not in self.record.retracted and not is_disowned
@@ -206,6 +231,11 @@ def status_of(event: AnyEvent, *, has_artifact: bool) -> EvidenceStatus:  # noqa
             return "declared"
         case _:
             assert_never(event)
+
+
+def without_bytes(event: ObservationNoted) -> EvidenceStatus:
+    """Return how strong a part of an observation is that no attached bytes support."""
+    return status_of(event, has_artifact=False)
 
 
 def strongest(statuses: Iterable[EvidenceStatus]) -> EvidenceStatus:
