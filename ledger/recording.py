@@ -226,6 +226,23 @@ class Ledger:
             self._anchor.advance(note, keys, lambda size: root_at(size, StoredTree(self.store).read))
             return note
 
+    def checkpoint_of(self, size: int) -> bytes:
+        """Return the signed state of an earlier size: as it was stored, or signed now.
+
+        The tree has grown from it and only grows, so that signing for it again says nothing new.
+
+        Raises:
+            LedgerError: the log never had that size.
+            NotPermitted: it was not stored, and this user does not hold the newest ledger key.
+        """
+        with self._lock, self.store.snapshot():
+            if not 0 < size <= self.store.size():
+                raise LedgerError(f"there is no state of {size} entries; the ledger has {self.store.size()}")
+            state = Checkpoint(self.origin, size, root_at(size, StoredTree(self.store).read))
+            stored = [note for at, note in self.store.checkpoints(size) if at == size]
+        known = [note for note in stored if _says(note, self._keys_ever(), state)]
+        return known[0] if known else self._sign(state)
+
     @contextmanager
     def undisturbed(self) -> Iterator[None]:
         """Keep this process's other threads, the timer's too, from the database meanwhile."""
