@@ -17,6 +17,7 @@ import pytest
 from support import tools
 
 from anvil.collectors.checks import complaints_of
+from anvil.collectors.protocols import complaints_of_protocol
 from anvil.collectors.recipes import Attempt, Recipe, load_recipe, packaged_recipes
 from anvil.collectors.recipes.argv import HOST_PLACEHOLDERS, placeholders
 from anvil.collectors.recipes.blocks import EngineBlock
@@ -48,7 +49,7 @@ def test_the_list_for_people_names_each() -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_each_is_good_and_fully_resolved(name: str) -> None:
-    recipe = load_recipe(name, complaints_of)
+    recipe = load_recipe(name, complaints_of, complaints_of_protocol)
     assert recipe.name == name
     assert re.fullmatch("sha256:[0-9a-f]{64}", recipe.digest)
     for attempt in recipe.attempts:
@@ -209,6 +210,15 @@ def test_sglang_says_what_its_document_says() -> None:
         assert len(placements) == document["functional"][key]["placements_passed"]
 
 
+def longest(found: Attempt) -> int:
+    """The prompt of an attempt's `near-limit`: the window, less the cap and what is spared."""
+    given = next(p for p in found.protocols if p.id == "near-limit").parameters
+    window = found.settings["context_tokens"]
+    taken = [given[name] for name in ("output_tokens", "spare_tokens")]
+    assert isinstance(window, int)
+    return window - sum(value for value in taken if isinstance(value, int))
+
+
 @pytest.mark.needs("seeds")
 def test_sglang_measures_and_restores_what_its_document_says() -> None:
     document = seed("sanitized-qualification-summary.v1.json")
@@ -226,7 +236,7 @@ def test_sglang_measures_and_restores_what_its_document_says() -> None:
         "input_tokens": 4096, "output_tokens": 256, "concurrency": (1,), "requests": 10, "runs": 5,
     }  # fmt: skip
     assert "five 10-request runs" in document["capacity_4k_c1"]["protocol"]
-    assert protocols["near-limit"]["input_tokens"] == document["near_limit_context"]["actual_prompt_tokens"]
+    assert longest(recipe.attempts[0]) == document["near_limit_context"]["actual_prompt_tokens"]
     assert len(recipe.restoration) == len(document["restoration"])
 
 
@@ -257,11 +267,10 @@ def test_vllm_says_what_its_document_says() -> None:
             "efforts"
         ]
         assert list(efforts) == document["baseline"]["shared"]["adaptive_reasoning_efforts_passed"]  # type: ignore[arg-type]
-        ladder = next(p for p in found.protocols if p.id == "context-ladder").parameters["input_tokens"]
+        ladder = next(p for p in found.protocols if p.id == "context-ladder").parameters["rungs"]
         assert list(ladder) == [rung["actual_prompt_tokens"] for rung in stated["context"]]  # type: ignore[arg-type]
         levels = {
-            f"c{n}"
-            for n in next(p for p in found.protocols if p.id == "closed-loop").parameters["concurrency"]
+            f"c{n}" for n in next(p for p in found.protocols if p.id == "capacity").parameters["concurrency"]
         }  # type: ignore[union-attr]
         assert levels == {name.partition("_")[0] for name in stated["capacity_4k"]}
     for key, stated in document["checkpoints"].items():
@@ -295,7 +304,7 @@ def test_vllm_changes_what_its_document_says() -> None:
     assert unquantized.settings["kv_cache_dtype"] == "auto"
     assert unquantized.settings["model_dtype"] == "bfloat16"
     stated = document["setting_experiments"]["unquantized_kv"]["actual_prompt_tokens_passed"]
-    assert next(p for p in unquantized.protocols if p.id == "near-limit").parameters["input_tokens"] == stated
+    assert longest(unquantized) == stated
     shared = next(p for p in attempt(recipe, "fp8-text").protocols if p.id == "prefix-cache").parameters
     assert (shared["concurrency"], shared["shared_prefix_tokens"]) == (5, 30000)
 
