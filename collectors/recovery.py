@@ -4,7 +4,7 @@
 2. Its engines are found by what the launchers left, and their logs, states and exits are kept before
    they are stopped and removed. One whose launch no event tells of yet is told of first.
 3. Bytes that had arrived and that no event names yet are named now: those of a check by an incomplete
-   result of that check, others by a caveat. Nothing is judged.
+   result of that check, those of a load by the event of its run, others by a caveat. Nothing is judged.
 4. The journal goes last. Recovery has one of its own, so that one that is itself interrupted is ended
    and begun again like any run; it names nothing twice.
 """
@@ -21,6 +21,7 @@ from anvil.collectors.checks import CHECKS
 from anvil.collectors.journal import Journal, KeptLine, left_behind
 from anvil.collectors.launchers.containers import EngineUnreachable
 from anvil.collectors.launchers.interface import Launcher, Running
+from anvil.collectors.protocols.leftover import loads_of, recover_loads
 from anvil.collectors.recorder import LedgerRecorder
 from anvil.collectors.reports import patterns_of
 from anvil.collectors.running.keeping import EngineEnd
@@ -30,7 +31,7 @@ from anvil.ledger.artifacts import blob_of
 from anvil.ledger.blobs import BlobRef
 from anvil.ledger.drafts import Attachment, Draft
 from anvil.ledger.envelope import Envelope
-from anvil.ledger.events import CaveatNoted, StreamAbandoned
+from anvil.ledger.events import CaveatNoted, LoadMeasured, StreamAbandoned
 from anvil.ledger.events.checks import CheckCompleted
 from anvil.ledger.header import Header, Subject
 from anvil.ledger.recording import Ledger
@@ -69,6 +70,10 @@ class Recovery:
             found += await self._collect(orphan.provenance.stream, (), [orphan])
         return found
 
+    @property
+    def _loads(self) -> Path:
+        return self.journals.parent / "loads"
+
     async def _orphans(self, *, is_news: bool) -> list[Running]:
         """Return the engines that dead runs left; `is_news`: whether one may have left a container."""
         found: list[Running] = []
@@ -91,7 +96,8 @@ class Recovery:
         """Collect what one dead run left, and say whether there was anything."""
         known, head = read_dead(self.ledger, dead), self.ledger.head(dead)
         is_open = head is not None and head.state == "open" and dead not in known.abandoned
-        if not (is_open or orphans or unnamed(self.ledger, dead, lines)):
+        loads = loads_of(self._loads, dead)
+        if not (is_open or orphans or loads or unnamed(self.ledger, dead, lines)):
             return False
         self.narrator.say(f"collecting what the run {dead} left")
         stream = Stream(self.ledger, self.ledger.signer("collector"))
@@ -106,6 +112,7 @@ class Recovery:
                         ))]
                     )  # fmt: skip
                 recorder = LedgerRecorder(self.ledger, stream, journal)
+                name_loads(recorder, self.ledger, dead, self._loads, self.secrets)
                 for orphan in orphans:
                     await self._end(orphan, recorder, known)
                 name_kept(recorder, unnamed(self.ledger, dead, lines))
@@ -202,6 +209,13 @@ def _take_in(found: DeadRun, header: Header) -> None:
             found.ready.discard(attempt)
         case _:
             pass
+
+
+def name_loads(
+    recorder: LedgerRecorder, ledger: Ledger, stream: str, root: Path, secrets: Secrets
+) -> list[LoadMeasured]:
+    """Tell of the loads that the run in `stream` left (rule 3); wait for a load client that still writes."""
+    return recover_loads(recorder, loads_of(root, stream), read_dead(ledger, stream).named, secrets)
 
 
 def name_kept(recorder: LedgerRecorder, lines: Sequence[KeptLine]) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from anvil.collectors.checks import complaints_of
+from anvil.collectors.protocols import complaints_of_protocol
 from anvil.collectors.recipes import Attempt, Recipe, load_recipe
 from anvil.collectors.site import Site, load_site
 from anvil.ledger.commands.output import answer, answer_json, json_option, visible
@@ -32,7 +33,7 @@ def check(file: str, as_json: bool) -> None:
     Example:
       anvil recipe check recipes/mine.toml
     """
-    found = load_recipe(file, complaints_of)
+    found = load_recipe(file, complaints_of, complaints_of_protocol)
     if as_json:
         attempts = [attempt.key for attempt in found.attempts]
         members = {
@@ -44,9 +45,10 @@ def check(file: str, as_json: bool) -> None:
         answer_json("anvil.recipe.check/1", members)
         return
     selected = len({check.name for attempt in found.attempts for check in attempt.checks})
+    measured = len({chosen.name for attempt in found.attempts for chosen in attempt.protocols})
     answer(
         f"{found.name}: {counted(len(found.attempts), 'attempt')}, {counted(selected, 'check')}, "
-        f"{counted(len(found.experiments), 'experiment')}"
+        f"{counted(measured, 'protocol')}, {counted(len(found.experiments), 'experiment')}"
     )
     answer(f"digest {found.digest}")
 
@@ -68,7 +70,7 @@ def show(file: str, keys: tuple[str, ...], site_file: Path | None, as_json: bool
     Example:
       anvil recipe show qwen38-27b-vllm-262k --attempt fp8-text-mtp3
     """
-    found = load_recipe(file, complaints_of)
+    found = load_recipe(file, complaints_of, complaints_of_protocol)
     for key in keys:
         if found.attempt(key) is None:
             known = ", ".join(attempt.key for attempt in found.attempts)

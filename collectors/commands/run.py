@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 import click
@@ -13,11 +14,13 @@ import click
 from anvil.collectors.checks import complaints_of
 from anvil.collectors.commands.gates import look_at_gates
 from anvil.collectors.endpoints import plain_url
-from anvil.collectors.recipes import Recipe, load_recipe
+from anvil.collectors.protocols import complaints_of_protocol
+from anvil.collectors.recipes import Recipe, load_recipe, parse_recipe
 from anvil.collectors.recovery import Recovery
 from anvil.collectors.running.interrupts import Interrupt, Interrupted, interruptible
 from anvil.collectors.running.launching import launchers
 from anvil.collectors.running.narration import Narrator, narrator
+from anvil.collectors.running.resuming import read_run
 from anvil.collectors.running.run import Done, Running, RunPlan, carry_out
 from anvil.collectors.running.space import Space
 from anvil.collectors.site import Site, load_site
@@ -35,11 +38,12 @@ _file = click.Path(path_type=Path, dir_okay=False, exists=True)
 @click.argument("recipe", required=False)
 @click.option("--site", "site_file", type=_file, help="What belongs to this host (default: anvil-site.toml).")
 @click.option("--campaign", help="Record under this campaign instead of the recipe's.")
-@click.option("--only", multiple=True, metavar="CHECK", help="Only this check; may be repeated.")
+@click.option("--only", multiple=True, metavar="NAME", help="Only this check or protocol; may be repeated.")
 @click.option(
     "--attempt", "attempts", multiple=True, metavar="KEY", help="Only this attempt; may be repeated."
 )
 @click.option("--base-url", metavar="URL", help="Test what answers there; launch and stop nothing.")
+@click.option("--resume", metavar="STREAM", help="Go on with a run that was interrupted or killed.")
 @click.option("--recover", "only_recover", is_flag=True, help="Only collect what a crashed run left behind.")
 @click.option("--gates", "only_gates", is_flag=True, help="Only look whether all is as before the campaign.")
 @json_option
@@ -50,40 +54,49 @@ def run(
     only: tuple[str, ...],
     attempts: tuple[str, ...],
     base_url: str | None,
+    resume: str | None,
     only_recover: bool,
     only_gates: bool,
     as_json: bool,
 ) -> None:
-    """Run a recipe: launch, look, check, keep, stop.
+    """Run a recipe: launch, look, check, measure, keep, stop.
 
     RECIPE is a file, or the name of a recipe that comes with anvil. Every step is an event; what a run
     left behind when it crashed is collected before anything new starts. An engine that cannot be launched
     ends its own attempt alone. Exit code 0: ran to its end, whatever the verdicts; 1: could not; 130, 143 or
     129: ended in order by Ctrl-C, SIGTERM, or because its terminal went away (start it with `nohup` to go on).
 
+    A run that was interrupted or killed is gone on with by --resume and the stream that `anvil status --json`
+    names: by the recipe that it kept, in a new stream that names the old one. What has a verdict and cells that
+    are measured are not done again; a cell that was broken off is kept as it is, and done again whole.
+
     \b
     Examples:
       anvil run quickstart
       anvil run mine.toml --site anvil-site.toml --only tools-batch
       anvil run mine.toml --gates
+      anvil run --resume 20261130T072613Z-0000000000000003
       anvil run --recover
     """
-    if recipe is None and not only_recover:
-        raise click.UsageError("Name a RECIPE, or give --recover.")
+    _require_one_way(recipe, resume, only_recover=only_recover, others=bool(campaign or only or attempts))
     if only_gates and (recipe is None or only_recover):
         raise click.UsageError("--gates looks at the gates of one RECIPE, and recovers nothing.")
     site = load_site(site_file)
     if only_gates and recipe is not None:
-        look_at_gates(load_recipe(recipe, complaints_of), site, campaign, as_json=as_json)
+        look_at_gates(
+            load_recipe(recipe, complaints_of, complaints_of_protocol), site, campaign, as_json=as_json
+        )
         return
-    plan = (
-        None
-        if recipe is None or only_recover
-        else _plan(load_recipe(recipe, complaints_of), site, campaign, only, attempts, base_url)
-    )
+    planning: Planning | None = None
+    if resume is not None:
+        planning = partial(_plan_rest, resume, site, base_url)
+    elif recipe is not None:
+        known = load_recipe(recipe, complaints_of, complaints_of_protocol)
+        ready = _plan(known, site, campaign, only, attempts, base_url)
+        planning = lambda _: ready  # noqa: E731
     told = narrator()
     try:
-        found, done = asyncio.run(_run(plan, site, told))
+        found, plan, done = asyncio.run(_run(planning, site, told))
     finally:
         told.close()
     failed = list(done.not_launched)
@@ -101,6 +114,38 @@ def run(
         answer(f"Ran {plan.recipe.name} into campaign {plan.campaign}{but}. See `anvil status`.")
 
 
+Planning = Callable[[Ledger], RunPlan]
+"""Makes the plan when the ledger is open and what crashed runs left is collected."""
+
+
+def _require_one_way(recipe: str | None, resume: str | None, *, only_recover: bool, others: bool) -> None:
+    if recipe is None and not only_recover and resume is None:
+        raise click.UsageError("Name a RECIPE, or give --resume or --recover.")
+    if resume is not None and (recipe is not None or only_recover or others):
+        raise click.UsageError(
+            "--resume goes on with what its run selected, by the recipe that it kept: give no RECIPE, "
+            "--campaign, --attempt, --only or --recover."
+        )
+
+
+def _plan_rest(stream: str, site: Site, base_url: str | None, ledger: Ledger) -> RunPlan:
+    """Plan what is left of a run.
+
+    Raises:
+        CollectorError: there is no such run, or nothing is left of it.
+    """
+    continued = read_run(ledger, stream)
+    recipe = parse_recipe(continued.recipe, f"the recipe of {stream}", complaints_of, complaints_of_protocol)
+    attempt = recipe.attempt(continued.attempt)
+    if attempt is None or not continued.left(attempt):
+        raise CollectorError(
+            f"nothing is left of the run in stream {stream!r}: all that it selected is finished",
+            advice="See `anvil status`.",
+        )
+    base_url = None if base_url is None else plain_url(base_url)
+    return RunPlan(recipe, (attempt,), site, continued.campaign, base_url=base_url, continued=continued)
+
+
 def _require_launched(done: Done) -> None:
     """Refuse to call a run done in which no engine was launched.
 
@@ -113,8 +158,8 @@ def _require_launched(done: Done) -> None:
         raise CollectorError(f"{several}{failed[0]}", advice=failed[0].advice)
 
 
-async def _run(plan: RunPlan | None, site: Site, told: Narrator) -> tuple[int, Done]:
-    """Recover and carry the plan out.
+async def _run(planning: Planning | None, site: Site, told: Narrator) -> tuple[int, RunPlan | None, Done]:
+    """Recover, plan and carry the plan out.
 
     Raises:
         Interrupted: a signal ended it, in order.
@@ -128,8 +173,11 @@ async def _run(plan: RunPlan | None, site: Site, told: Narrator) -> tuple[int, D
     ):
         journals = private / "journals"
         found = await Recovery(ledger, by_name.values(), journals, Secrets.of(os.environ), told).run()
-        if plan is None:
-            return found, Done((), {})
+        if planning is None:
+            return found, None, Done((), {})
+        plan = planning(ledger)
+        if plan.continued is not None:
+            told.say(f"going on with {plan.continued.stream}: {plan.selected(plan.attempts[0])} left")
         places = {
             "the ledger": ledger_place.directory,
             "the blob store": ledger_place.blobs,
@@ -138,7 +186,7 @@ async def _run(plan: RunPlan | None, site: Site, told: Narrator) -> tuple[int, D
         space = Space(places, site.min_free_bytes)
         done = await carry_out(plan, Running(ledger, by_name, told, journals, space))
         _require_launched(done)
-        return found, done
+        return found, plan, done
 
 
 @contextmanager
@@ -164,7 +212,8 @@ def _plan(
 ) -> RunPlan:
     _require_known("attempt", attempts, [a.key for a in recipe.attempts])
     chosen = tuple(a for a in recipe.attempts if not attempts or a.key in attempts)
-    _require_known("check", only, [name for a in chosen for c in a.checks for name in (c.name, c.id)])
+    known = [name for a in chosen for c in (*a.checks, *a.protocols) for name in (c.name, c.id)]
+    _require_known("check or protocol", only, known)
     if campaign is not None and not Subject.is_label(campaign):
         raise click.BadParameter(
             f"{campaign!r} is no label: small letters, digits, and . _ - after the first"

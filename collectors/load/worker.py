@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import gc
 import json
+import os
 import signal
 import sys
 import threading
@@ -80,7 +81,9 @@ def _loaded(job: dict[str, Any]) -> dict[str, Any]:
 
 
 def _wait_for_the_end(stop: threading.Event) -> None:
-    sys.stdin.buffer.read()
+    # Not through the buffer of `sys.stdin`: the interpreter could not end while a thread waits in it.
+    while os.read(sys.stdin.fileno(), 1 << 16):
+        pass
     stop.set()
 
 

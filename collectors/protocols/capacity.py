@@ -3,8 +3,9 @@
 1. Each prompt has the wanted number of tokens and begins with a salt of its own, so that no two share more
    than the chat template puts before them. With `shared-prefix` the first tokens are the same in all prompts of
    a run, and the salt comes after them.
-2. A warm-up has as many requests as the cell has streams, unless the recipe says otherwise: the engine has
-   then met the shapes of the cell.
+2. A warm-up has as many requests as the cell has streams, and at least two, unless the recipe says otherwise:
+   the engine has then met the shapes of the cell, and two in a row show what the chat template leaves in the
+   cache.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ class CapacityParameters(ProtocolParameters):
     runs: Annotated[int, Field(ge=1, le=1000)] = 5
     """How many runs a cell has."""
     warmup_requests: Annotated[int, Field(ge=0, le=100_000)] | None = None
-    """How many requests come before the runs and are in no figure; as many as there are streams when left out."""
+    """How many requests come before the runs and are in no figure; as many as there are streams, and at least two, when left out."""
     ignore_eos: bool = False
     """Whether the engine is asked to go on to the cap."""
 
@@ -83,7 +84,9 @@ class Capacity:
                 requests=parameters.requests,
                 runs=parameters.runs,
                 output_cap_tokens=parameters.output_tokens,
-                warmup_requests=streams if parameters.warmup_requests is None else parameters.warmup_requests,
+                warmup_requests=max(2, streams)
+                if parameters.warmup_requests is None
+                else parameters.warmup_requests,
                 input_target_tokens=parameters.input_tokens,
                 ignores_eos=parameters.ignore_eos,
                 shared_prefix_tokens=shared,

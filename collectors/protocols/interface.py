@@ -173,6 +173,12 @@ class ProtocolContext(Generic[ParametersT]):
         """Return reproducible choices of this run of anvil."""
         return Draws(self.under_test.seed, self.parameters.seed, self.name, self.salt, *purpose)
 
+    @property
+    def cap_member(self) -> str:
+        """The field that caps completion tokens; the older one where none is known to be honoured."""
+        honoured = self.under_test.cap_field
+        return "max_tokens" if honoured in (None, "neither") else str(honoured)
+
     def request(
         self,
         index: int,
@@ -184,13 +190,11 @@ class ProtocolContext(Generic[ParametersT]):
     ) -> PlannedRequest:
         """Return a streamed chat request with its cap in the field that the endpoint honours."""
         under_test = self.under_test
-        honoured = under_test.cap_field
-        cap_member = "max_tokens" if honoured in (None, "neither") else str(honoured)
         body: dict[str, Any] = {
             "model": under_test.endpoint.served_model,
             "messages": list(messages),
             "temperature": 0,
-            cap_member: cap_tokens,
+            self.cap_member: cap_tokens,
             "stream": True,
             "stream_options": {"include_usage": True},
             **under_test.thinking.members(self.parameters.thinking),

@@ -353,17 +353,48 @@ RESOLVED: tuple[Callable[[RecipeFile, Attempt, KeyPath], Iterator[Complaint]], .
 JudgeCheck = Callable[[str, Mapping[str, object]], Iterable[tuple[str | None, str, str]]]
 """Says what is wrong with a check's id and parameters: the parameter or none, what, and what to write."""
 
+JudgeProtocol = Callable[[str, Mapping[str, object], int | None], Iterable[tuple[str | None, str, str]]]
+"""The same for a protocol, and whether its prompts and answers fit a window of so many tokens, if one is given."""
 
-def complaints(file: RecipeFile, judge: JudgeCheck | None = None) -> list[Complaint]:
+
+def _protocols(file: RecipeFile, judge: JudgeProtocol) -> Iterator[Complaint]:
+    """Complain of protocols that cannot be carried out."""
+    for position, chosen in enumerate(file.protocols):
+        for parameter, what, write in judge(chosen.id, chosen.parameters, None):
+            at: KeyPath = ("protocols", position, "id")
+            if parameter is not None and parameter in chosen.parameters:
+                at = ("protocols", position, "parameters", parameter)
+            yield Complaint(at, what, write)
+
+
+def _protocol_windows(
+    file: RecipeFile, attempt: Attempt, at: KeyPath, judge: JudgeProtocol
+) -> Iterator[Complaint]:
+    """Complain of load that cannot fit the attempt's window."""
+    window = attempt.settings.get("context_tokens")
+    if not isinstance(window, int):
+        return
+    listed = file.attempts[int(at[1])].protocols
+    for chosen in attempt.protocols:
+        for _, what, write in judge(chosen.id, chosen.parameters, window):
+            where = at if listed is None else (*at, "protocols", listed.index(chosen.name))
+            yield Complaint(where, f"attempt {attempt.key!r}, {chosen.name!r}: {what}", write)
+
+
+def complaints(
+    file: RecipeFile, judge: JudgeCheck | None = None, judge_protocol: JudgeProtocol | None = None
+) -> list[Complaint]:
     """Return everything that is wrong with a file; empty when it can be run.
 
-    Rules that need what earlier rules complain of are not asked. `judge` knows the checks there are.
+    Rules that need what earlier rules complain of are not asked. `judge` knows the checks there are,
+    `judge_protocol` the protocols.
     """
     found = [complaint for rule in FIRST for complaint in rule(file)]
     for position, check in enumerate(file.checks if judge else ()):
         for parameter, what, write in judge(check.id, check.parameters) if judge else ():
             at = ("checks", position)
             found.append(Complaint((*at, "parameters", parameter) if parameter else (*at, "id"), what, write))
+    found += [] if judge_protocol is None else _protocols(file, judge_protocol)
     if found:
         return found
     found = [complaint for rule in NEXT for complaint in rule(file)]
@@ -373,4 +404,6 @@ def complaints(file: RecipeFile, judge: JudgeCheck | None = None) -> list[Compla
         attempt = resolve_attempt(file, block)
         for rule in RESOLVED:
             found.extend(rule(file, attempt, ("attempts", position)))
+        if judge_protocol is not None:
+            found.extend(_protocol_windows(file, attempt, ("attempts", position), judge_protocol))
     return found or list(experiments(file))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from importlib.resources import files
 from pathlib import Path
 
-from anvil.collectors.recipes.consistency import JudgeCheck, complaints
+from anvil.collectors.recipes.consistency import JudgeCheck, JudgeProtocol, complaints
 from anvil.collectors.recipes.recipe import Recipe, RecipeFile
 from anvil.collectors.recipes.resolve import resolve_attempt
 from anvil.collectors.recipes.tomlfile import TomlFile, read_toml, validated
@@ -27,10 +27,15 @@ def packaged_recipes() -> tuple[str, ...]:
     return tuple(sorted(name.removesuffix(_SUFFIX) for name in names if name.endswith(_SUFFIX)))
 
 
-def load_recipe(path_or_name: str | Path, judge: JudgeCheck | None = None) -> Recipe:
+def load_recipe(
+    path_or_name: str | Path,
+    judge: JudgeCheck | None = None,
+    judge_protocol: JudgeProtocol | None = None,
+) -> Recipe:
     """Return a recipe, read, found consistent and resolved.
 
-    `judge` knows which checks there are and what they can be told; without one they are not looked at.
+    `judge` knows which checks there are and what they can be told, `judge_protocol` the same of protocols;
+    without them these are not looked at.
 
     Raises:
         FileRefused: it is no recipe, or combines what cannot be; each problem has its line and what
@@ -38,10 +43,15 @@ def load_recipe(path_or_name: str | Path, judge: JudgeCheck | None = None) -> Re
         CollectorError: there is no such file, and no packaged recipe of that name.
     """
     source, content = _content(path_or_name)
-    return parse_recipe(content, source, judge)
+    return parse_recipe(content, source, judge, judge_protocol)
 
 
-def parse_recipe(content: bytes, source: str, judge: JudgeCheck | None = None) -> Recipe:
+def parse_recipe(
+    content: bytes,
+    source: str,
+    judge: JudgeCheck | None = None,
+    judge_protocol: JudgeProtocol | None = None,
+) -> Recipe:
     """Return the recipe that these bytes are; `source` is how its problems name the file.
 
     Raises:
@@ -49,7 +59,7 @@ def parse_recipe(content: bytes, source: str, judge: JudgeCheck | None = None) -
     """
     toml = read_toml(content, source, "recipe")
     file = validated(toml, RecipeFile)
-    toml.refuse(complaints(file, judge))
+    toml.refuse(complaints(file, judge, judge_protocol))
     return _recipe(toml, file)
 
 

@@ -6,7 +6,8 @@
 3. An engine that ends by itself ends the attempt: what was selected and has no verdict yet is
    recorded as incomplete, `engine_exited`, the check that it broke off too. One that never generates a
    token, or could not be launched, leaves its checks incomplete, `prerequisite_failed`; so do the checks
-   that a disk without room leaves no time for.
+   that a disk without room leaves no time for. Load protocols follow the checks (`measuring`); a cell that was
+   not begun leaves no event.
 4. Where the recipe says `relaunch`, an engine of ours that ended by itself is kept and removed like any
    other and launched once more, in the same stream. The check that it broke off keeps its verdict; the
    second launch goes on with those that have none yet. A second end is the end of the attempt.
@@ -43,8 +44,9 @@ from anvil.collectors.launchers.interface import LOOPBACK, NOBODY_KNOWS, Launche
 from anvil.collectors.recipes import SelectedCheck
 from anvil.collectors.recorder import LedgerRecorder
 from anvil.collectors.reports import patterns_of
-from anvil.collectors.running.identifying import Identifying, own_endpoint
+from anvil.collectors.running.identifying import Identifying, ask_metrics, own_endpoint
 from anvil.collectors.running.keeping import EngineEnd
+from anvil.collectors.running.measuring import Measuring
 from anvil.collectors.running.narration import Narrator
 from anvil.collectors.running.planning import Planned
 from anvil.collectors.running.space import ADVICE, DiskFull, Space
@@ -75,6 +77,9 @@ class AttemptRun:
     narrator: Narrator
     selected: Sequence[SelectedCheck]
     space: Space
+    measuring: Measuring
+    history: History = field(default_factory=History)
+    """What its checks have seen so far; of a run that is continued, what they saw there."""
     weights: WeightsInspected | None = None
     """What was seen of its weights on this host; null when nothing was."""
     _launches: int = 0
@@ -83,7 +88,6 @@ class AttemptRun:
     _shortage: str | None = None
     _left: list[SelectedCheck] = field(init=False)
     """The selected checks that have left no event yet."""
-    _history: History = field(default_factory=History)
 
     def __post_init__(self) -> None:
         self._left = list(self.selected)
@@ -212,7 +216,15 @@ class AttemptRun:
             elif exited and self._may_relaunch(running):
                 self._is_relaunch_due = True
                 return
-            await self._check(self._under_test(client, endpoint, health), running, health)
+            under_test = self._under_test(client, endpoint, health)
+            await self._check(under_test, running, health)
+            if health.is_ready and not self._is_relaunch_due:
+                itself_known = engine if itself is not endpoint else None
+                await self.measuring.run(
+                    under_test,
+                    lambda: _has_exited(running),
+                    lambda: _read_metrics(endpoint, client, itself_known),
+                )
 
     def _may_relaunch(self, running: Running) -> bool:
         return self.planned.attempt.on_exit == "relaunch" and running.is_ours and self._launches == 1
@@ -228,7 +240,7 @@ class AttemptRun:
             cap_field=None if health is None else health.cap_field,
             window_tokens=window,
             launched=LaunchedForChecks(attempt.version, window),
-            history=self._history,
+            history=self.history,
         )
 
     async def _check(self, under_test: UnderTest, running: Running, health: Health) -> None:
@@ -281,6 +293,11 @@ class AttemptRun:
 
     def _attach(self, name: str, media_type: str, content: bytes) -> Attachment:
         return Attachment(name, media_type, self.recorder.keep(content, name=name))
+
+
+async def _read_metrics(endpoint: Endpoint, client: Client, engine: Client | None) -> str | None:
+    found = await ask_metrics(endpoint, client, engine)
+    return found.body.decode("utf-8", "replace") if found is not None and found.status == 200 else None
 
 
 async def _has_exited(running: Running) -> bool:

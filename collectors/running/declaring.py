@@ -17,6 +17,7 @@ from anvil.ledger.events.recipes import (
     DeclaredProtocol,
     Setting,
 )
+from anvil.ledger.wording import counted
 
 
 @dataclass(frozen=True)
@@ -25,6 +26,13 @@ class Selection:
 
     checks: tuple[SelectedCheck, ...] = ()
     protocols: tuple[SelectedCells, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.checks or self.protocols)
+
+    def __str__(self) -> str:
+        cells = sum(len(chosen.cells) for chosen in self.protocols)
+        return f"{counted(len(self.checks), 'check')} and {counted(cells, 'cell')}"
 
 
 @dataclass(frozen=True)

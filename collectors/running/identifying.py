@@ -33,6 +33,18 @@ def own_endpoint(endpoint: Endpoint, running: Running) -> Endpoint | None:
     return replace(endpoint, base_url=url, headers={}, via_router=False)
 
 
+async def ask_metrics(endpoint: Endpoint, client: Client, engine: Client | None) -> Exchange | None:
+    """Ask for the engine's own metrics; null where nobody says where they are.
+
+    `engine` is the engine's own address behind a router; null without one, or where it is not known.
+    """
+    if endpoint.metrics_url is not None:
+        return await client.exchange("GET", endpoint.metrics_url)
+    if not endpoint.via_router:
+        return await client.exchange("GET", "/metrics")
+    return None if engine is None else await engine.exchange("GET", "/metrics")
+
+
 @dataclass(frozen=True)
 class Identifying:
     """One running engine that is asked; `endpoint` is where requests go, `append` records an event."""
@@ -88,12 +100,7 @@ class Identifying:
         )
 
     async def _metrics(self, client: Client, engine: Client | None) -> Exchange | None:
-        """Ask for the engine's own metrics; null where nobody says where they are."""
-        if self.endpoint.metrics_url is not None:
-            return await client.exchange("GET", self.endpoint.metrics_url)
-        if not self.endpoint.via_router:
-            return await client.exchange("GET", "/metrics")
-        return None if engine is None else await engine.exchange("GET", "/metrics")
+        return await ask_metrics(self.endpoint, client, engine)
 
     async def _report(self, metrics: Exchange | None, log: bytes, props: Mapping[str, Any]) -> None:
         """Keep what the engine says of itself, and take out the figures that its reader knows."""

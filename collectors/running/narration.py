@@ -9,6 +9,8 @@ from typing import Any, Protocol, TextIO, cast
 
 from anvil.ledger.events.checks import CheckCompleted
 
+_SELDOM_S = 30.0
+
 
 class Narrator(Protocol):
     """Told what is going on."""
@@ -18,6 +20,9 @@ class Narrator(Protocol):
 
     def begin(self, text: str) -> None:
         """Something begins that takes a while."""
+
+    def progress(self, text: str) -> None:
+        """What takes a while is so far; told often."""
 
     def judged(self, name: str, event: CheckCompleted) -> None:
         """A check has its verdict."""
@@ -31,15 +36,22 @@ class PlainNarrator:
 
     def __init__(self) -> None:
         self._tally = Tally()
+        self._last_s = time.monotonic()
 
     def say(self, text: str) -> None:
         """Print a line with the time since the beginning; a reader that has gone does not end the run."""
+        self._last_s = time.monotonic()
         with suppress(OSError):
             print(f"{self._tally.elapsed():>7}  {text}", file=sys.stderr, flush=True)  # noqa: T201  # its work
 
     def begin(self, text: str) -> None:
         """Print a line."""
         self.say(text)
+
+    def progress(self, text: str) -> None:
+        """Print a line when none was printed for a while."""
+        if time.monotonic() - self._last_s >= _SELDOM_S:
+            self.say(text)
 
     def judged(self, name: str, event: CheckCompleted) -> None:
         """Print the verdict."""
@@ -89,6 +101,10 @@ class LiveNarrator:
 
         self._status.update(escape(f"{text}  ({self._tally})"))
 
+    def progress(self, text: str) -> None:
+        """Show it beside the spinner."""
+        self.begin(text)
+
     def judged(self, name: str, event: CheckCompleted) -> None:
         """Print the verdict above the spinner."""
         self.say(self._tally.judged(name, event))
@@ -105,6 +121,9 @@ class SilentNarrator:
         """Do nothing."""
 
     def begin(self, text: str) -> None:
+        """Do nothing."""
+
+    def progress(self, text: str) -> None:
         """Do nothing."""
 
     def judged(self, name: str, event: CheckCompleted) -> None:

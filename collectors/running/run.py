@@ -19,18 +19,22 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from anvil.collectors.checks import History
 from anvil.collectors.journal import Journal
 from anvil.collectors.launchers.interface import Launcher, LaunchFailed, Provenance
-from anvil.collectors.recipes import Attempt, Recipe, SelectedCheck
+from anvil.collectors.recipes import Attempt, Recipe
+from anvil.collectors.recipes.parts import Selected
 from anvil.collectors.recorder import LedgerRecorder
-from anvil.collectors.recovery import name_kept, unnamed
+from anvil.collectors.recovery import name_kept, name_loads, unnamed
 from anvil.collectors.running.attempt import FREE_IT, AttemptRun
-from anvil.collectors.running.declaring import declare
+from anvil.collectors.running.declaring import SelectedCells, Selection, declare
 from anvil.collectors.running.host import HostStep
+from anvil.collectors.running.measuring import Measuring
 from anvil.collectors.running.narration import Narrator
 from anvil.collectors.running.planning import Planned, plan_attempt
 from anvil.collectors.running.restoration import plan_of, restoration
-from anvil.collectors.running.space import DiskFull, Space, estimate_bytes
+from anvil.collectors.running.resuming import Continued
+from anvil.collectors.running.space import DiskFull, Space, cells_bytes, estimate_bytes
 from anvil.collectors.running.weights import WeightsStep
 from anvil.collectors.site import Site
 from anvil.ledger.drafts import Attachment
@@ -44,7 +48,10 @@ RECIPE_TYPE = "application/toml"
 
 @dataclass(frozen=True)
 class RunPlan:
-    """What is to be run: a recipe, on this host, into this campaign; `only` names checks, none for all."""
+    """What is to be run: a recipe, on this host, into this campaign.
+
+    `only` names checks and protocols, none for all. `continued` is the run that this one goes on with.
+    """
 
     recipe: Recipe
     attempts: tuple[Attempt, ...]
@@ -52,10 +59,19 @@ class RunPlan:
     campaign: str
     only: frozenset[str] = frozenset()
     base_url: str | None = None
+    continued: Continued | None = None
 
-    def selected(self, attempt: Attempt) -> tuple[SelectedCheck, ...]:
-        """Return the checks that this run carries out in an attempt."""
-        return tuple(c for c in attempt.checks if not self.only or c.name in self.only or c.id in self.only)
+    def selected(self, attempt: Attempt) -> Selection:
+        """Return what this run carries out in an attempt."""
+        if self.continued is not None:
+            return self.continued.left(attempt)
+        return Selection(
+            tuple(check for check in attempt.checks if self._is_wanted(check)),
+            tuple(SelectedCells.of(item) for item in attempt.protocols if self._is_wanted(item)),
+        )
+
+    def _is_wanted(self, chosen: Selected) -> bool:
+        return not self.only or chosen.name in self.only or chosen.id in self.only
 
 
 @dataclass(frozen=True)
@@ -67,6 +83,11 @@ class Running:
     narrator: Narrator
     journals: Path
     space: Space
+
+    @property
+    def loads(self) -> Path:
+        """Where the load client writes down what comes."""
+        return self.journals.parent / "loads"
 
 
 @dataclass(frozen=True)
@@ -86,7 +107,8 @@ async def carry_out(plan: RunPlan, running: Running) -> Done:
         DiskFull: a disk has less left than the site asks for; what ran until then is recorded.
     """
     running.space.require("the run was not started")
-    estimate = estimate_bytes((attempt, plan.selected(attempt)) for attempt in plan.attempts)
+    estimate = estimate_bytes((attempt, plan.selected(attempt).checks) for attempt in plan.attempts)
+    estimate += sum(cells_bytes(plan.selected(attempt).protocols) for attempt in plan.attempts)
     running.narrator.say(running.space.outlook(estimate))
     groups = [[_lane(plan, running, attempt) for attempt in group] for group in _side_by_side(plan.attempts)]
     for lane in (lane for lanes in groups for lane in lanes):
@@ -131,24 +153,26 @@ class _Lane:
         try:
             await self._run(plan, running, recorder, holder)
         except asyncio.CancelledError:
-            self._end_early(running.ledger, recorder, journal, "interrupted")
+            self._end_early(running, recorder, journal, "interrupted")
             raise
         except LaunchFailed:
             self.stream.close("launch_failed")
             journal.finish()  # all that it holds is named
             raise
         except DiskFull:
-            self._end_early(running.ledger, recorder, journal, "disk_full")
+            self._end_early(running, recorder, journal, "disk_full")
             raise
         except BaseException:
-            self._end_early(running.ledger, recorder, journal, "failed")
+            self._end_early(running, recorder, journal, "failed")
             raise
         self.stream.close()
         journal.finish()
 
-    def _end_early(self, ledger: Ledger, recorder: LedgerRecorder, journal: Journal, reason: str) -> None:
+    def _end_early(self, running: Running, recorder: LedgerRecorder, journal: Journal, reason: str) -> None:
         """Name what no event names yet and close the stream; what cannot be named stays for recovery."""
+        ledger = running.ledger
         try:
+            name_loads(recorder, ledger, self.stream.id, running.loads, self.planned.secrets)
             name_kept(recorder, unnamed(ledger, self.stream.id, journal.lines()))
         except (AnvilError, OSError):
             self.stream.close(reason)
@@ -162,7 +186,8 @@ class _Lane:
     ) -> None:
         selected = plan.selected(self.planned.attempt)
         campaign = Subject(plan.campaign)
-        event = declare(plan.recipe, [self.planned], {self.planned.attempt.key: selected})
+        continues = None if plan.continued is None else plan.continued.stream
+        event = declare(plan.recipe, [self.planned], {self.planned.attempt.key: selected}, continues)
         blob = recorder.about(campaign).keep(plan.recipe.content, name="recipe")
         recorder.append(event, subject=campaign, attachments=(Attachment("recipe", RECIPE_TYPE, blob),))
         launcher = _launcher(self.planned, running.launchers)
@@ -171,7 +196,23 @@ class _Lane:
         async with HostStep(about, self.planned):
             weights = await looking.run(self.planned)
             attempt = AttemptRun(
-                self.planned, launcher, about, running.narrator, selected, running.space, weights
+                self.planned,
+                launcher,
+                about,
+                running.narrator,
+                selected.checks,
+                running.space,
+                Measuring(
+                    self.planned,
+                    about,
+                    running.narrator,
+                    running.space,
+                    running.loads,
+                    self.stream.id,
+                    selected.protocols,
+                ),
+                History() if plan.continued is None else plan.continued.history(),
+                weights,
             )
             await attempt.run(holder)
 

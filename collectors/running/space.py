@@ -17,7 +17,9 @@ from pathlib import Path
 from anvil.collectors.checks import CHECKS
 from anvil.collectors.checks.parameters import parse
 from anvil.collectors.launchers.logs import DEFAULT_LIMITS
+from anvil.collectors.protocols import Cell
 from anvil.collectors.recipes import Attempt, SelectedCheck
+from anvil.collectors.running.declaring import SelectedCells
 from anvil.ledger.errors import CollectorError
 from anvil.ledger.wording import spell_bytes
 
@@ -28,6 +30,7 @@ ADVICE = (
 
 _TOKEN_BYTES = 6  # of a prompt: English filler has five letters and a blank, code less
 _EXCHANGE_BYTES = 64 << 10  # a short request, its response and their events
+_EVENT_BYTES = 400  # of a token in a stream, in base64, with its stamps and its row
 _LOGS = 3  # as it started, before it is stopped, when it has ended
 
 
@@ -113,6 +116,20 @@ def estimate_bytes(attempts: Iterable[tuple[Attempt, Sequence[SelectedCheck]]]) 
     """
     logs = _LOGS * (DEFAULT_LIMITS.head_bytes + DEFAULT_LIMITS.tail_bytes)
     return sum(logs + sum(map(_check_bytes, checks)) for _, checks in attempts)
+
+
+def cells_bytes(protocols: Iterable[SelectedCells]) -> int:
+    """Return roughly how many bytes the attempt records of these cells will have, a warm-up included."""
+    return sum(
+        (cell.warmup_requests + cell.requests * cell.runs) * _request_bytes(cell)
+        for chosen in protocols
+        for cell in chosen.cells
+    )
+
+
+def _request_bytes(cell: Cell) -> int:
+    prompt = _TOKEN_BYTES * (cell.input_target_tokens or 0)
+    return prompt + _EVENT_BYTES * cell.output_cap_tokens + _EXCHANGE_BYTES
 
 
 def _check_bytes(chosen: SelectedCheck) -> int:

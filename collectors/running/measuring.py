@@ -1,0 +1,310 @@
+"""Load protocols on a running engine, one after another: canaries, warm-up, calibration, runs.
+
+1. The canary is asked before the first cell of a protocol, between cells, and after the last. From one that
+   fails on, the events of the protocol say `failed`: whatever follows is invalid. It is measured all the same.
+2. A cell begins with its warm-up, which is recorded and is in no figure. Then the client measures its own
+   resolution for two seconds, against our own server, at the cell's concurrency, at the rate that the warm-up
+   had, over the same transport. Then come the runs.
+3. A cell whose requests cannot be made is left out, and a caveat names it. One that runs into an engine that
+   ends, an interrupt or a full disk is the last.
+4. Nothing that was measured is measured again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from anvil.collectors.checks import CHECKS, UnderTest, carry_out, context
+from anvil.collectors.cleaning import clean_event
+from anvil.collectors.interface import Deadlines
+from anvil.collectors.load.cachestate import template_tokens
+from anvil.collectors.load.process import LoadProcess
+from anvil.collectors.protocols import PROTOCOLS, Cell, Phase, ProtocolContext, parameters_of
+from anvil.collectors.protocols.measured import KeptRun
+from anvil.collectors.recorder import LedgerRecorder
+from anvil.collectors.running.cellrun import Before, CellRuns, Ran, ReadMetrics, Turn
+from anvil.collectors.running.counting import Counting
+from anvil.collectors.running.declaring import SelectedCells
+from anvil.collectors.running.narration import Narrator
+from anvil.collectors.running.pace import Pace
+from anvil.collectors.running.planning import Planned
+from anvil.collectors.running.space import ADVICE, DiskFull, Space
+from anvil.ledger.errors import CollectorError
+from anvil.ledger.events import CaveatNoted, LoadMeasured
+from anvil.ledger.events.checks import Parameter
+
+CALIBRATION_S = 2
+"""How long the client measures itself before a cell."""
+
+_PER_STREAM = 50  # tokens a second, where no warm-up has told
+_FASTEST = 20_000
+_SECOND_NS = 1_000_000_000
+
+
+class _Over(Exception):  # no error: the engine has ended, and its attempt goes on to its end
+    """Nothing more can be measured."""
+
+
+@dataclass
+class Measuring:
+    """The protocols of one attempt. `stream` is where their events go, and salts their prompts."""
+
+    planned: Planned
+    recorder: LedgerRecorder
+    narrator: Narrator
+    space: Space
+    spools: Path
+    stream: str
+    selected: Sequence[SelectedCells]
+    template: int | None = field(default=None, init=False)
+    """How many tokens the chat template puts before every prompt; null while no warm-up has told."""
+
+    async def run(
+        self, under_test: UnderTest, has_exited: Callable[[], Awaitable[bool]], metrics: ReadMetrics
+    ) -> None:
+        """Carry out what is selected.
+
+        Raises:
+            DiskFull: a disk has too little left; what was measured is recorded.
+            CollectorError: something could not be kept.
+        """
+        if not self.selected:
+            return
+        limits = self.planned.attempt.deadlines
+        runs = CellRuns(
+            recorder=self.recorder,
+            subject=self.planned.subject,
+            secrets=self.planned.secrets,
+            endpoint=under_test.endpoint,
+            deadlines=Deadlines(first_byte_s=limits.first_byte_s, idle_s=limits.idle_gap_s),
+            spools=self.spools,
+            stream=self.stream,
+            engine=self.planned.attempt.engine,
+            gpus=self.planned.plan.gpus,
+            metrics=metrics,
+            has_exited=has_exited,
+        )
+        try:
+            for chosen in self.selected:
+                await _OneProtocol(self, runs, under_test, chosen).run()
+        except _Over:
+            self.narrator.say(f"{self.planned.attempt.key}: the engine ended; nothing more is measured")
+
+    def require_room(self) -> None:
+        """Refuse to begin a run where a disk has too little.
+
+        Raises:
+            DiskFull: it has.
+        """
+        if (shortage := self.space.shortage()) is not None:
+            key = self.planned.attempt.key
+            raise DiskFull(f"attempt {key!r} was ended before its last cell: {shortage}", advice=ADVICE)
+
+    def learn_template(self, cell: Cell, ran: Ran) -> int | None:
+        """Return how many tokens the chat template has, once a warm-up has told (`cachestate`).
+
+        Where requests do not report cached tokens the engine's counters stand in: all that the requests of a
+        warm-up share is the template, which the canary has put into the cache before them.
+        """
+        if self.template is not None or cell.concurrency > 1 or cell.shared_prefix_tokens:
+            return self.template
+        rows, counted = ran.kept.rows, ran.counted
+        self.template = template_tokens(rows)
+        known = [row.prompt_tokens for row in rows if row.prompt_tokens is not None]
+        is_alone = len(known) == len(rows) > 1 and sum(known) == counted.all_prompt_tokens
+        if self.template is None and is_alone and counted.cached_tokens is not None:
+            self.template = -(-counted.cached_tokens // len(rows))
+        return self.template
+
+
+@dataclass
+class _OneProtocol:
+    """One protocol under way."""
+
+    measuring: Measuring
+    runs: CellRuns
+    under_test: UnderTest
+    chosen: SelectedCells
+    _asked: int = 0
+    _canary: str = "not_sent"
+
+    @property
+    def _name(self) -> str:
+        return self.chosen.protocol.name
+
+    async def run(self) -> None:
+        """Carry out its cells, a canary before, between and after them."""
+        selected = self.chosen.protocol
+        protocol = PROTOCOLS[selected.id]
+        ctx: ProtocolContext[Any] = ProtocolContext(
+            name=selected.name,
+            parameters=parameters_of(selected.id, selected.parameters),
+            under_test=self.under_test,
+            salt=self.measuring.stream,
+        )
+        await self._ask_canary()
+        ctx = replace(ctx, tokens=await self._counting(ctx).source(ctx.seed_for("counting")))
+        for cell in self.chosen.cells:
+            try:
+                await _OneCell(self, Turn(protocol, ctx, cell, "warm-up", 1, Before(self._canary))).run()
+            except CollectorError as error:
+                if isinstance(error, DiskFull):
+                    raise
+                self._left_out(cell, error)
+            await self._ask_canary()
+
+    def _counting(self, ctx: ProtocolContext[Any]) -> Counting:
+        members = self.under_test.thinking.members(ctx.parameters.thinking)
+        served = self.under_test.endpoint.served_model
+        return Counting(self.under_test.client, served, ctx.cap_member, members)
+
+    async def _ask_canary(self) -> None:
+        """Ask the canary (rule 1).
+
+        Raises:
+            _Over: the engine has ended.
+        """
+        if await self.runs.has_exited():
+            raise _Over
+        self._asked += 1
+        about = self.measuring.recorder.about(
+            self.measuring.planned.subject, f"{self._name}.canary-{self._asked}"
+        )
+        asking = replace(self.under_test, recorder=about)
+        ctx = context(asking, "canary", {}, selected_as=f"{self._name}.canary-{self._asked}")
+        event = await carry_out(CHECKS["canary"], ctx)
+        about.append(
+            clean_event(event, self.measuring.planned.secrets),
+            subject=self.measuring.planned.subject,
+            attachments=tuple(ctx.attachments),
+        )
+        self.measuring.narrator.judged(event.selected_as, event)
+        has_failed = self._canary == "failed"
+        if event.outcome != "passed" and not has_failed:
+            self.say(f"{self._name}: the canary did not pass: what follows in this protocol is invalid")
+        self._canary = "passed" if event.outcome == "passed" and not has_failed else "failed"
+
+    def _left_out(self, cell: Cell, error: CollectorError) -> None:
+        self.say(f"{self._name} {cell.name} is left out: {error}")
+        caveat = CaveatNoted(
+            text=f"Cell {cell.name} of protocol {self._name} could not be carried out.", about=()
+        )
+        self.measuring.recorder.append(caveat, subject=self.measuring.planned.subject)
+
+    def say(self, text: str) -> None:
+        """Tell who watches."""
+        self.measuring.narrator.say(f"{self.measuring.planned.attempt.key}: {text}")
+
+    @property
+    def canary(self) -> str:
+        """What the canary has come to so far."""
+        return self._canary
+
+
+@dataclass
+class _OneCell:
+    """One cell under way. `turn` is its first: the warm-up."""
+
+    protocol: _OneProtocol
+    turn: Turn
+    _pace: Pace = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._pace = Pace(self.turn.cell)
+
+    async def run(self) -> None:
+        """Warm up, calibrate, and carry out the runs.
+
+        Raises:
+            _Over: the engine has ended.
+            CollectorError: its requests cannot be made, or a disk is full.
+        """
+        cell, before = self.turn.cell, self.turn.before
+        before = replace(before, template_tokens=self.protocol.measuring.template)
+        rate = _PER_STREAM * cell.concurrency
+        if cell.warmup_requests:
+            ran = await self._one("warm-up", 1, before)
+            rate = chunk_rate(ran.kept, cell.concurrency) or rate
+            template = self.protocol.measuring.learn_template(cell, ran)
+            before = replace(before, template_tokens=template)
+        before = await self._calibrated(before, rate)
+        for number in range(1, cell.runs + 1):
+            await self._one("measured", number, before)
+
+    async def _one(self, phase: Phase, number: int, before: Before) -> Ran:
+        measuring, cell = self.protocol.measuring, self.turn.cell
+        measuring.require_room()
+        if await self.protocol.runs.has_exited():
+            raise _Over
+        which = f"{self._named}, {'warm-up' if phase == 'warm-up' else f'run {number} of {cell.runs}'}"
+        expected = cell.warmup_requests if phase == "warm-up" else cell.requests
+        measuring.narrator.begin(f"{measuring.planned.attempt.key}: {which}")
+        self._pace.began()
+        turn = replace(self.turn, phase=phase, number=number, before=before)
+        ran = await self.protocol.runs.carry_out(
+            turn,
+            lambda progress: measuring.narrator.progress(
+                f"{measuring.planned.attempt.key}: {which}: {self._pace.line(progress, expected)}"
+            ),
+        )
+        self._pace.ended(expected)
+        self.protocol.say(f"{which}: {came_to(ran.event)}")
+        if ran.is_over:
+            raise _Over
+        return ran
+
+    @property
+    def _named(self) -> str:
+        return f"{self.turn.ctx.name} {self.turn.cell.name}"
+
+    async def _calibrated(self, before: Before, rate: int) -> Before:
+        """Measure the client's own resolution (rule 2); what cannot be measured is null, and said."""
+        measuring, cell = self.protocol.measuring, self.turn.cell
+        measuring.narrator.begin(
+            f"{measuring.planned.attempt.key}: {self._named}, measuring the client itself"
+        )
+        is_tls = self.protocol.under_test.endpoint.base_url.startswith("https:")
+        job = {
+            "concurrency": cell.concurrency,
+            "rate": max(cell.concurrency, min(rate, _FASTEST)),
+            "seconds": CALIBRATION_S,
+            "is_tls": is_tls,
+        }
+        try:
+            found = (await LoadProcess({"calibrate": job}).run())["calibration"]
+        except CollectorError as error:
+            self.protocol.say(f"{self._named}: the client's own resolution is not known: {error}")
+            return before
+        seen = found["resolution"]
+        is_sound = not found["stepped"] and seen["completed"] == seen["expected"]
+        told = (
+            Parameter(name="calibration_transport", value="tls" if is_tls else "tcp"),
+            Parameter(name="calibration_rate_per_s", value=job["rate"]),
+            Parameter(name="calibration_reached_per_s", value=found["reached"]),
+            Parameter(name="calibration_requests", value=seen["completed"]),
+        )
+        resolution = found["resolution_ns"] if is_sound else None
+        return replace(before, resolution_ns=resolution, parameters=told)
+
+
+def chunk_rate(kept: KeptRun, streams: int) -> int | None:
+    """Return how many events with output a second came while output came, over all streams; null without any."""
+    spans = [(len(row.delta_ns) - 1, row.delta_ns[-1] - row.delta_ns[0]) for row in kept.rows if row.delta_ns]
+    lasted = sum(span for _, span in spans)
+    if lasted <= 0:
+        return None
+    return max(1, int(Fraction(sum(count for count, _ in spans) * _SECOND_NS * streams, lasted)))
+
+
+def came_to(event: LoadMeasured) -> str:
+    """Return a run's event in a few words."""
+    told = [f"{event.completed}/{event.expected} completed"]
+    if event.failed:
+        told.append(f"{event.failed} failed")
+    if event.outcome != "completed":
+        told.append(event.outcome)
+    return ", ".join([*told, *event.findings])

@@ -1,0 +1,145 @@
+"""What is left of a run that was interrupted or killed, from its events alone.
+
+1. A check is finished when it has a verdict. One that was broken off, that its engine's end or a missing
+   prerequisite left without one, or that left no event, is done again; its old event stays what it is.
+2. `reasoning-leak` and `finish` judge all answers of a run. When one of them is left, all checks are done again, since
+   the answers of the old run are not at hand.
+3. A cell is finished when each of its measured runs left an event that is not aborted. A void run is one: nothing
+   that was measured is measured again. Any other cell is done again as a whole, warm-up included, with other
+   prompts; the runs that it has stay where they are, and belong to the old stream.
+4. What recovery told of the run in a stream of its own counts with it.
+5. The recipe is the one that the run kept, byte for byte. Where the engine answers is for the site to say.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+
+from anvil.collectors.checks import History
+from anvil.collectors.recipes import Attempt
+from anvil.collectors.running.declaring import SelectedCells, Selection
+from anvil.ledger.artifacts import blob_of
+from anvil.ledger.envelope import Envelope
+from anvil.ledger.errors import CollectorError
+from anvil.ledger.events import CheckCompleted, LoadMeasured, RecipeDeclared, decode
+from anvil.ledger.header import Header
+from anvil.ledger.recording import Ledger
+
+POLICIES = frozenset({"reasoning-leak", "finish"})
+"""Checks that judge the answers of all others."""
+
+_NO_VERDICT = frozenset({None, "engine_exited", "prerequisite_failed"})
+
+
+@dataclass(frozen=True)
+class Continued:
+    """A run that is continued: what it declared, and what of that is finished."""
+
+    stream: str
+    campaign: str
+    recipe: bytes = field(repr=False)
+    declared: RecipeDeclared
+    checked: tuple[CheckCompleted, ...]
+    measured: tuple[LoadMeasured, ...]
+
+    @property
+    def attempt(self) -> str:
+        """Which attempt it is; each is in a stream of its own."""
+        return self.declared.attempts[0].key
+
+    def history(self) -> History:
+        """Return what the checks of the old run found, for those that look back at it."""
+        return History(completed=list(self.checked))
+
+    def left(self, attempt: Attempt) -> Selection:
+        """Return what is still to be carried out."""
+        plan = self.declared.attempts[0]
+        names = [name for name in plan.checks if not self._has_verdict(name)]
+        checks = tuple(check for check in attempt.checks if check.name in names)
+        if any(check.id in POLICIES for check in checks):
+            checks = tuple(check for check in attempt.checks if check.name in plan.checks)
+        declared = {item.protocol: {cell.cell: cell.runs for cell in item.cells} for item in plan.protocols}
+        chosen = [SelectedCells.of(item) for item in attempt.protocols if item.name in declared]
+        cells = [
+            replace(
+                item,
+                cells=tuple(
+                    cell
+                    for cell in item.cells
+                    if cell.name in declared[item.protocol.name]
+                    and not self._is_finished(item.protocol.name, cell.name, cell.runs)
+                ),
+            )
+            for item in chosen
+        ]
+        return Selection(checks, tuple(item for item in cells if item.cells))
+
+    def _has_verdict(self, name: str) -> bool:
+        return any(
+            event.selected_as == name and not (event.outcome == "incomplete" and event.failure in _NO_VERDICT)
+            for event in self.checked
+        )
+
+    def _is_finished(self, protocol: str, cell: str, runs: int) -> bool:
+        done = Counter(
+            event.run
+            for event in self.measured
+            if (event.protocol, event.cell, event.phase) == (protocol, cell, "measured")
+            and event.outcome != "aborted"
+        )
+        return all(number in done for number in range(1, runs + 1))
+
+
+def read_run(ledger: Ledger, stream: str) -> Continued:
+    """Return what the events say of the run in `stream`.
+
+    Raises:
+        CollectorError: there is no such run, it goes on, or its recipe is gone.
+    """
+    found: list[tuple[Header, object]] = []
+    streams = {stream}
+    declared: tuple[Header, RecipeDeclared] | None = None
+    for header in _since(ledger, stream):
+        if header.event == "stream.abandoned/1" and header.facts["abandoned"] == stream:
+            streams.add(header.stream)
+        if header.stream not in streams:
+            continue
+        event = decode(header.event, header.facts, dict(header.sealed))
+        if isinstance(event, RecipeDeclared) and header.stream == stream:
+            declared = declared or (header, event)
+        found.append((header, event))
+    if declared is None:
+        raise CollectorError(
+            f"there is no run in stream {stream!r} of this ledger",
+            advice="`anvil status --json` names the stream of each run.",
+        )
+    head = ledger.head(stream)
+    if head is not None and head.state == "open":
+        raise CollectorError(f"the run in stream {stream!r} goes on", advice="Wait for its end, or end it.")
+    header, event = declared
+    return Continued(
+        stream=stream,
+        campaign=header.subject.campaign or event.recipe,
+        recipe=_recipe(ledger, header),
+        declared=event,
+        checked=tuple(event for _, event in found if isinstance(event, CheckCompleted)),
+        measured=tuple(event for _, event in found if isinstance(event, LoadMeasured)),
+    )
+
+
+def _since(ledger: Ledger, stream: str) -> Iterator[Header]:
+    start = ledger.store.first_of_stream(stream)
+    for row in () if start is None else ledger.store.rows(start, ledger.store.size()):
+        yield Header.parse(Envelope.parse(row.entry).header)
+
+
+def _recipe(ledger: Ledger, header: Header) -> bytes:
+    for artifact in header.artifacts:
+        blob = blob_of(ledger.store, artifact)
+        if artifact.name == "recipe" and blob is not None:
+            return ledger.blobs.get(blob.digest)
+    raise CollectorError(
+        f"the recipe of the run in stream {header.stream!r} is gone", advice="Run the recipe's file anew."
+    )
