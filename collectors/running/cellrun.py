@@ -207,6 +207,7 @@ class CellRuns:
             parameters=(
                 Parameter(name="cache_wanted", value=cell.cache_wanted),
                 Parameter(name="cache_basis", value=proof.basis),
+                *_told_of_template(turn.before.template_tokens),
             ),
         )
 
@@ -256,3 +257,7 @@ async def to_the_end(task: asyncio.Future[Any]) -> asyncio.CancelledError | None
         except asyncio.CancelledError as error:
             cancelled = error
     return cancelled
+
+
+def _told_of_template(tokens: int | None) -> tuple[Parameter, ...]:
+    return () if tokens is None else (Parameter(name="template_tokens", value=tokens),)

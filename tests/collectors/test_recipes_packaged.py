@@ -260,8 +260,7 @@ def test_vllm_says_what_its_document_says() -> None:
         ladder = next(p for p in found.protocols if p.id == "context-ladder").parameters["input_tokens"]
         assert list(ladder) == [rung["actual_prompt_tokens"] for rung in stated["context"]]  # type: ignore[arg-type]
         levels = {
-            f"c{n}"
-            for n in next(p for p in found.protocols if p.id == "closed-loop").parameters["concurrency"]
+            f"c{n}" for n in next(p for p in found.protocols if p.id == "capacity").parameters["concurrency"]
         }  # type: ignore[union-attr]
         assert levels == {name.partition("_")[0] for name in stated["capacity_4k"]}
     for key, stated in document["checkpoints"].items():
