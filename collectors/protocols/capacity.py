@@ -115,7 +115,7 @@ class Capacity:
             ),
             seed=seed,
             prompts=sized.prompts,
-            parameters=told(sized),
+            observed=told(sized),
         )
 
     def conclude(

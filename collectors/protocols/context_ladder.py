@@ -119,7 +119,7 @@ class ContextLadder:
             ),
             seed=seed,
             prompts=sized.prompts,
-            parameters=told(sized),
+            observed=told(sized),
         )
 
     def conclude(

@@ -101,15 +101,15 @@ class Cell:
 class RunPlan:
     """The requests of one run of a cell, whole, in the order in which they are sent.
 
-    `prompts` makes them again; `seed` is what they were drawn from. `parameters` are further facts for the
-    event of this run alone: how prompt lengths were found, for instance. `notes` are for the protocol
+    `prompts` makes them again; `seed` is what they were drawn from. `observed` are facts for the event of this
+    run alone, which need not be the same in the next: how prompt lengths were found, for instance. `notes` are for the protocol
     itself, which gets them back in `conclude`.
     """
 
     requests: tuple[PlannedRequest, ...]
     seed: int
     prompts: tuple[Prompt, ...] = ()
-    parameters: tuple[Parameter, ...] = ()
+    observed: tuple[Parameter, ...] = ()
     notes: Mapping[str, Any] = field(default_factory=dict)
 
     @property

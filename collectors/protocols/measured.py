@@ -61,7 +61,7 @@ class Begun:
         *,
         canary: str,
         resolution_ns: int | None,
-        parameters: Sequence[Parameter],
+        observed: Sequence[Parameter],
     ) -> Begun:
         """Return what is known before anything is sent."""
         made: list[GeneratedPrompt] = []
@@ -72,7 +72,8 @@ class Begun:
                     generator=line.generator, version=line.version, seed=line.seed, digest=prompts.digest
                 )
             ]
-        listed = [*cell.parameters, *plan.parameters, *parameters]
+        wanted = Parameter(name="cache_wanted", value=cell.cache_wanted)
+        seen = [*plan.observed, *observed]
         facts = {
             "protocol": protocol,
             "kind": kind,
@@ -93,7 +94,8 @@ class Begun:
             "prompts": [item.model_dump(mode="json") for item in made],
             "resolution_ns": resolution_ns,
             "canary": canary,
-            "parameters": [item.model_dump(mode="json") for item in listed],
+            "parameters": [item.model_dump(mode="json") for item in (*cell.parameters, wanted)],
+            "observed": [item.model_dump(mode="json") for item in seen],
         }
         return cls(subject, facts, prompts)
 
@@ -125,7 +127,7 @@ class Beside:
     telemetry_missing: str | None = LOST
     cache_state: CacheState = "unknown"
     findings: tuple[str, ...] = ()
-    parameters: tuple[Parameter, ...] = ()
+    observed: tuple[Parameter, ...] = ()
 
 
 @dataclass
@@ -180,9 +182,9 @@ class KeptRun:
 def measured(begun: Begun, kept: KeptRun, beside: Beside) -> LoadMeasured:
     """Return the event of a run."""
     facts = dict(begun.facts)
-    facts["parameters"] = [
-        *facts["parameters"],
-        *(item.model_dump(mode="json") for item in beside.parameters),
+    facts["observed"] = [
+        *facts["observed"],
+        *(item.model_dump(mode="json") for item in beside.observed),
     ]
     members = {
         **facts,

@@ -91,7 +91,7 @@ class NearLimit:
             requests=(ctx.request(0, prompt.messages, cell.output_cap_tokens, ignore_eos=cell.ignores_eos),),
             seed=seed,
             prompts=sized.prompts,
-            parameters=(
+            observed=(
                 Parameter(name="window_tokens", value=window),
                 Parameter(name="aimed_tokens", value=target),
                 *told(sized),

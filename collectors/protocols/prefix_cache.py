@@ -95,7 +95,7 @@ class PrefixCache:
             ),
             seed=seed,
             prompts=sized.prompts,
-            parameters=told(sized),
+            observed=told(sized),
         )
 
     def conclude(

@@ -59,7 +59,7 @@ class Before:
 
     canary: str
     resolution_ns: int | None = None
-    parameters: tuple[Parameter, ...] = ()
+    observed: tuple[Parameter, ...] = ()
     template_tokens: int | None = None
 
 
@@ -143,7 +143,7 @@ class CellRuns:
             prompts,
             canary=turn.before.canary,
             resolution_ns=turn.before.resolution_ns,
-            parameters=turn.before.parameters,
+            observed=turn.before.observed,
         )
         self._number += 1
         return begun, Spool.begin(self.spools, f"{self.stream}.{self._number}", begun.spelled())
@@ -204,8 +204,7 @@ class CellRuns:
             telemetry_missing=telemetry.missing,
             cache_state=proof.state,
             findings=tuple(dict.fromkeys([*found, *proof.findings])),
-            parameters=(
-                Parameter(name="cache_wanted", value=cell.cache_wanted),
+            observed=(
                 Parameter(name="cache_basis", value=proof.basis),
                 *_told_of_template(turn.before.template_tokens),
             ),

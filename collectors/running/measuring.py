@@ -291,7 +291,7 @@ class _OneCell:
             Parameter(name="calibration_requests", value=seen["completed"]),
         )
         resolution = found["resolution_ns"] if is_sound else None
-        return replace(before, resolution_ns=resolution, parameters=told)
+        return replace(before, resolution_ns=resolution, observed=told)
 
 
 def chunk_rate(kept: KeptRun, streams: int) -> int | None:

@@ -48,7 +48,9 @@ NamedTexts = list[list[str]]
 class Facts(BaseModel):
     """A frozen, strict group of fields; the base of events and of the groups inside them."""
 
-    model_config = ConfigDict(frozen=True, strict=True, extra="forbid", ser_json_inf_nan="strings")
+    model_config = ConfigDict(
+        frozen=True, strict=True, extra="forbid", ser_json_inf_nan="strings", defer_build=True
+    )
 
 
 class Event(Facts):

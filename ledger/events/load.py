@@ -96,7 +96,9 @@ class LoadMeasured(Event):
     telemetry_missing: Word | None
     """Why no GPU was watched; null when the artifact `telemetry` is there."""
     parameters: Annotated[tuple[Parameter, ...], Field(strict=False)]
-    """With what else it was carried out."""
+    """With what else it was carried out: the same in all runs of one plan."""
+    observed: Annotated[tuple[Parameter, ...], Field(strict=False)]
+    """What was found out beside the rows: how prompt lengths were found, how the client measured itself, …"""
     findings: Annotated[tuple[Label, ...], Field(strict=False)]
     """Impossible or suspicious results."""
     messages: Sealed[NamedTexts | None]

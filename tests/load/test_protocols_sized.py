@@ -187,7 +187,7 @@ def test_the_longest_prompt_that_fits_with_its_answer() -> None:
     runs = ran("near-limit", {"output_tokens": 16, "runs": 2}, Model(window=1000), window_tokens=1000)
     assert [[row.prompt_tokens for row in run.rows] for run in runs] == [[976], [976]]
     assert [row.outcome for run in runs for row in run.rows] == ["completed"] * 2
-    told = {item.name: item.value for item in runs[0].plan.parameters}
+    told = {item.name: item.value for item in runs[0].plan.observed}
     assert (told["window_tokens"], told["aimed_tokens"]) == (1000, 976)
     assert [run.concluded.findings for run in runs] == [(), ()]
     assert runs[0].plan.prompts[0].text != runs[1].plan.prompts[0].text
@@ -245,7 +245,7 @@ def test_a_repeat_reuses_the_prefix_and_nothing_else() -> None:
     _, first, repeat = runs
     assert all(row.prompt_tokens == 720 for run in (first, repeat) for row in run.rows)
     assert min(row.cached_tokens or 0 for row in first.rows) <= TEMPLATE
-    shared = {item.name: item.value for item in repeat.plan.parameters}["shared_tokens_counted"]
+    shared = {item.name: item.value for item in repeat.plan.observed}["shared_tokens_counted"]
     assert shared == 600
     assert [row.cached_tokens for row in repeat.rows] == [TEMPLATE + 600] * 3
     assert repeat.concluded.findings == ()

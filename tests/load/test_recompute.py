@@ -58,6 +58,7 @@ def measured(**changed: Any) -> LoadMeasured:
         "counters_missing": "not_asked",
         "telemetry_missing": "no_gpu",
         "parameters": (),
+        "observed": (),
         "findings": (),
         "messages": None,
     }

@@ -437,6 +437,7 @@ def _load() -> LoadMeasured:
         counters_missing=None,
         telemetry_missing="no_gpu",
         parameters=(Parameter(name="salt_chars", value=16),),
+        observed=(Parameter(name="calibration_rate_per_s", value=250),),
         findings=("rate-below-mean",),
         messages=[["r7", "connection reset"]],
     )
