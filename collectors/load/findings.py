@@ -76,6 +76,10 @@ FINDINGS: Mapping[str, tuple[Severity, str]] = MappingProxyType(
             "suspicious",
             "the engine counted other prompt tokens than this run's: somebody else used it",
         ),
+        "engine_exited": (
+            "limited",
+            "the engine ended while the run went on: what it did not answer has failed",
+        ),
         "reuse_by_timing_only": (
             "limited",
             "cached tokens are not reported: that a prefix was reused is seen by its times alone",
