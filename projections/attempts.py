@@ -11,9 +11,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
-from anvil.ledger.events import CheckCompleted, HealthObserved
+from anvil.ledger.events import CheckCompleted, HealthObserved, LoadMeasured
 from anvil.ledger.events.engines import Reachability
 from anvil.ledger.events.recipes import DeclaredAttempt
+from anvil.projections.loads import CellState, Key, RunState, cells
 from anvil.projections.seen import Seen
 
 _ENDED = {"open": "still_running", "abandoned": "recording_lost", "aborted": "aborted"}
@@ -50,6 +51,19 @@ class AttemptState:
     launch_failure: str | None = None
     checks: Mapping[str, CheckState] = field(default_factory=dict)
     last_check: str | None = None
+    loads: Mapping[Key, tuple[RunState, ...]] = field(default_factory=dict)
+    """The measured runs of load cells, in order."""
+    continues: str | None = None
+    """The stream of the run that this one goes on with."""
+
+    @property
+    def cells(self) -> tuple[CellState, ...]:
+        """Its load cells: those that were planned, whether they were begun or not."""
+        return tuple(cells(() if self.plan is None else self.plan.protocols, self.loads))
+
+    def why_unfinished(self, streams: Mapping[str, str]) -> str:
+        """Return why a cell that was planned is not measured to its end."""
+        return self._why(streams)
 
     def incomplete(self, streams: Mapping[str, str]) -> dict[str, str]:
         """Return each selected check without a verdict, and why it has none."""
@@ -115,10 +129,21 @@ class AttemptState:
         name = event.selected_as
         return replace(self, checks={**self.checks, name: found}, last_check=name)
 
+    def measured(self, seen: Seen, event: LoadMeasured) -> AttemptState:
+        """Return the state after a run of a load cell; a warm-up changes nothing."""
+        if event.phase == "warm-up":
+            return self
+        key = (event.protocol, event.cell)
+        runs = (*self.loads.get(key, ()), RunState.of(event, seen.entry_hash))
+        return replace(self, loads={**self.loads, key: runs})
+
     def without(self, target: str) -> AttemptState:
         """Return the state without the result that was retracted."""
+        loads = {
+            key: tuple(run for run in runs if run.entry_hash != target) for key, runs in self.loads.items()
+        }
         checks = {name: check for name, check in self.checks.items() if check.entry_hash != target}
-        return replace(self, checks=checks)
+        return replace(self, checks=checks, loads=loads)
 
 
 Runs = tuple[AttemptState, ...]

@@ -148,6 +148,8 @@ def step(state: Campaigns, seen: Seen) -> Campaigns:  # noqa: C901  # one line a
             return _attempt(state, seen, lambda a: replace(a, is_stopped=True))
         case CheckCompleted():
             return _attempt(state, seen, lambda a: a.checked(seen, event))
+        case LoadMeasured():
+            return _attempt(state, seen, lambda a: a.measured(seen, event))
         case ObservationNoted():
             said = {seen.entry_hash: seen.index}
             return _campaign(state, seen, lambda c: replace(c, observations={**c.observations, **said}))
@@ -179,7 +181,6 @@ def step(state: Campaigns, seen: Seen) -> Campaigns:  # noqa: C901  # one line a
             | LogRetained()
             | LogExcerpted()
             | SuiteCompleted()
-            | LoadMeasured()
             | RestorationChecked()
             | PublicationReleased()
             | PublicationWithdrawn()
@@ -218,7 +219,7 @@ def _declare(state: Campaigns, seen: Seen, event: RecipeDeclared) -> Campaigns:
         for plan in event.attempts:
             runs = attempts.get(plan.key, ())
             attempts[plan.key] = of_attempt.change(
-                runs, plan.key, seen.header.stream, partial(replace, plan=plan)
+                runs, plan.key, seen.header.stream, partial(replace, plan=plan, continues=event.continues)
             )
         candidates = {**campaign.candidates, **{c.key: c for c in event.candidates}}
         return replace(campaign, recipe=event.recipe, attempts=attempts, candidates=candidates)

@@ -82,6 +82,8 @@ def complaints_of_protocol(
         for where, item in reversed(told.items()):
             if item["type"] == "missing":
                 yield None, f"protocol {kind!r} needs {where}", takes
+            elif item["type"] == "extra_forbidden":
+                yield where, f"protocol {kind!r} knows no {where!r}", takes
             else:
                 yield (
                     where,

@@ -11,6 +11,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -33,12 +34,17 @@ from anvil.collectors.withholding import Secrets
 from anvil.ledger.blobs import BlobRef
 from anvil.ledger.errors import CollectorError
 from anvil.ledger.events import Event, LoadMeasured
-from anvil.ledger.events.checks import Parameter
+from anvil.ledger.events.checks import FailureClass, Parameter
 from anvil.ledger.header import Subject
 from anvil.ledger.rows import read_rows
 
 _LOOK_S = 0.5
 _LAST_WORDS_S = 0.5  # the kernel's resets arrive before the client is asked to stop
+
+_EXIT_SHOWS_S = 1.0
+_BROKEN: frozenset[FailureClass | None] = frozenset(
+    {"connection_failed", "connection_stale", "connection_reset", "truncated_stream"}
+)
 
 ReadMetrics = Callable[[], Awaitable[str | None]]
 
@@ -120,6 +126,8 @@ class CellRuns:
         ending = asyncio.ensure_future(asyncio.to_thread(self._keep, spool, followed.problem))
         interrupted = await to_the_end(ending) or followed.interrupted
         record, kept, rows = ending.result()
+        if interrupted is None and not followed.is_over:
+            followed = replace(followed, is_over=await self._has_ended(kept))
         counts = count(self.engine, earlier, later)
         beside = self._beside(turn, plan, kept, telemetry, counts)
         event = self._record(turn, plan, begun, beside, followed, (record, kept, rows), telemetry.content())
@@ -167,6 +175,14 @@ class CellRuns:
         if problem is not None and not isinstance(problem, CollectorError):
             raise problem
         return _Followed(is_over, interrupted, problem)
+
+    async def _has_ended(self, kept: KeptRun) -> bool:
+        """Say whether the engine is gone; its connections break a moment before the system says so."""
+        broke = any(row.failure in _BROKEN for row in kept.rows)
+        until = time.monotonic() + (_EXIT_SHOWS_S if broke else 0.0)
+        while not (has_exited := await self.has_exited()) and time.monotonic() < until:
+            await asyncio.sleep(0.05)
+        return has_exited
 
     def _keep(self, spool: Spool, problem: BaseException | None) -> tuple[BlobRef, KeptRun, BlobRef]:
         """Keep the record, and only then parse it (rule 1).

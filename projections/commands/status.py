@@ -16,6 +16,7 @@ from anvil.ledger.wording import counted
 from anvil.projections.attempts import AttemptState, Runs, numbers
 from anvil.projections.campaigns import Campaigns, CampaignState, fold
 from anvil.projections.commands.conclusions import Conclusions
+from anvil.projections.loads import CellState
 from anvil.projections.seen import Reading
 
 
@@ -85,7 +86,8 @@ def _print_runs(runs: Runs, state: Campaigns) -> None:
 
 
 def _print_attempt(attempt: AttemptState, which: str, state: Campaigns) -> None:
-    answer(f"  attempt {attempt.key}{which}: {_standing(attempt, state)}")
+    goes_on = "" if attempt.continues is None else f", goes on with {attempt.continues}"
+    answer(f"  attempt {attempt.key}{which}: {_standing(attempt, state)}{goes_on}")
     incomplete = attempt.incomplete(state.streams)
     for name, check in attempt.checks.items():
         reason = check.failure or incomplete.get(name)
@@ -94,6 +96,27 @@ def _print_attempt(attempt: AttemptState, which: str, state: Campaigns) -> None:
     for name, why in incomplete.items():
         if name not in attempt.checks:
             answer(f"    {'incomplete':<12} {name:<24} {'-':<3} {why}")
+    for cell in attempt.cells:
+        why = "" if cell.is_measured else f"  {attempt.why_unfinished(state.streams)}"
+        answer(f"    {_how(cell):<12} {f'{cell.protocol} {cell.cell}':<24} {_came(cell)}{why}")
+
+
+def _how(cell: CellState) -> str:
+    if cell.is_invalid:
+        return "invalid"
+    return "measured" if cell.is_measured else "incomplete"
+
+
+def _came(cell: CellState) -> str:
+    """Say what the runs and requests of a cell came to; nothing is left out."""
+    completed, failed, expected = cell.requests
+    planned = cell.ended if cell.planned is None else cell.planned
+    told = [f"{cell.ended}/{planned} runs", f"{completed}/{expected} requests completed"]
+    told += [f"{failed} failed"] if failed else []
+    for outcome in ("aborted", "void"):
+        told += [f"{count} {outcome}"] if (count := cell.counted(outcome)) else []
+    told += ["a canary failed"] if cell.is_invalid else []
+    return ", ".join(told)
 
 
 def _standing(attempt: AttemptState, state: Campaigns) -> str:
@@ -161,6 +184,26 @@ def _run_members(run: AttemptState, number: int | None, state: Campaigns) -> dic
             for name, c in run.checks.items()
         },
         "incomplete": run.incomplete(state.streams),
+        "continues": run.continues,
+        "cells": [_cell_members(cell, run, state) for cell in run.cells],
+    }
+
+
+def _cell_members(cell: CellState, run: AttemptState, state: Campaigns) -> dict[str, Any]:
+    completed, failed, expected = cell.requests
+    return {
+        "protocol": cell.protocol,
+        "cell": cell.cell,
+        "planned_runs": cell.planned,
+        "runs": cell.ended,
+        "aborted_runs": cell.counted("aborted"),
+        "void_runs": cell.counted("void"),
+        "completed": completed,
+        "failed": failed,
+        "expected": expected,
+        "is_invalid": cell.is_invalid,
+        "incomplete": None if cell.is_measured else run.why_unfinished(state.streams),
+        "entry_hashes": [one.entry_hash for one in cell.runs],
     }
 
 

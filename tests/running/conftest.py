@@ -19,6 +19,7 @@ def benches(
 ) -> Callable[[str], Bench]:
     """Make a bench of a name, and go there; health is asked for more often than usual."""
     monkeypatch.setattr("anvil.collectors.health._PAUSE_S", 0.05)
+    monkeypatch.setattr("anvil.collectors.running.measuring.CALIBRATION_S", 0)
     # Nobody's container engine; where its socket is absent, the SDK leaves one of ours unclosed.
     monkeypatch.setenv("DOCKER_HOST", "tcp://127.0.0.1:1")
     run: Callable[..., Ran] = partial(run_here, capfdbinary)

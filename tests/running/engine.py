@@ -7,11 +7,17 @@ hangs       answers two requests for a completion, and no other
 slow-end    answers, and takes a second to end, writing a line every tenth of it
 shouts      answers; writes more at once than is kept of a log, and never stops writing
 hoards      answers, and fills the file --into with --bytes at the third request for a completion
-    echoes      writes its environment and argv to its log, and fails with some of it in every body
+echoes        writes its environment and argv to its log, and fails with some of it in every body
+talks         streams what streams are asked for, knows the capital of France, and logs each stream's digest
+talks-slowly  the same, a word every 50 ms
+talks-and-dies     ends in the middle of the third stream
+talks-and-fails    answers every third stream with 500
+talks-nonsense     streams, and knows no capital from the second time on
 """
 
 from __future__ import annotations
 
+import hashlib
 import importlib.util
 import json
 import os
@@ -30,7 +36,9 @@ base: Any = importlib.util.module_from_spec(_SPEC)
 _SPEC.loader.exec_module(base)
 
 BEHAVIOUR = sys.argv[sys.argv.index("--behave") + 1]
-OURS = ("last-words", "dies", "dies-once", "hangs", "slow-end", "echoes", "shouts", "hoards")
+TALKS = ("talks", "talks-slowly", "talks-and-dies", "talks-and-fails", "talks-nonsense")
+OURS = ("last-words", "dies", "dies-once", "hangs", "slow-end", "echoes", "shouts", "hoards", *TALKS)
+WORDS = 8
 
 
 def option(name: str) -> str:
@@ -39,8 +47,62 @@ def option(name: str) -> str:
 
 class Handler(base.Handler):  # type: ignore[misc]
     completions = 0
+    streams = 0
+    capitals = 0
+    lock = threading.Lock()
+
+    def talk(self) -> None:
+        """Answer a chat, streamed where that is asked for."""
+        raw = self.rfile.read(int(self.headers.get("Content-Length", "0")))
+        asked = json.loads(raw)
+        if self.path != "/v1/chat/completions":
+            self.reply({"error": {"message": "no such path"}}, 404)
+        elif asked.get("stream"):
+            with Handler.lock:
+                Handler.streams += 1
+                number = Handler.streams
+            print(f"asked {hashlib.sha256(raw).hexdigest()}", flush=True)
+            self.stream(asked, number)
+        else:
+            is_capital = "capital of France" in str(asked["messages"])
+            Handler.capitals += is_capital
+            is_nonsense = BEHAVIOUR == "talks-nonsense" and Handler.capitals > 1
+            self.whole(asked, "blue" if is_nonsense else "Paris" if is_capital else "ok")
+
+    def whole(self, asked: Any, content: str) -> None:
+        choice = {"message": {"role": "assistant", "content": content}, "finish_reason": "stop", "index": 0}
+        self.reply(
+            {"object": "chat.completion", "model": self.model, "choices": [choice], "usage": usage(asked, 1)}
+        )
+
+    def stream(self, asked: Any, number: int) -> None:
+        if BEHAVIOUR == "talks-and-fails" and number % 3 == 0:
+            self.reply({"error": {"message": "too many seas"}}, 500)
+            return
+        self.send_response(200)
+        self.send_header("Content-Type", "text/event-stream")
+        self.send_header("Connection", "close")
+        self.end_headers()
+        self.close_connection = True
+        for word in range(WORDS):
+            if BEHAVIOUR == "talks-and-dies" and number == 3 and word == WORDS // 2:
+                os._exit(7)
+            if BEHAVIOUR == "talks-slowly":
+                time.sleep(0.05)
+            self.event({"choices": [{"index": 0, "delta": {"content": f" w{word}"}}]})
+        self.event({"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]})
+        self.event({"choices": [], "usage": usage(asked, WORDS)})
+        self.wfile.write(b"data: [DONE]\n\n")
+
+    def event(self, payload: Any) -> None:
+        named = {"object": "chat.completion.chunk", "model": self.model, **payload}
+        self.wfile.write(b"data: " + json.dumps(named).encode() + b"\n\n")
+        self.wfile.flush()
 
     def do_POST(self) -> None:  # noqa: N802  # the name that is called
+        if BEHAVIOUR in TALKS:
+            self.talk()
+            return
         Handler.completions += 1
         if BEHAVIOUR == "dies-once" and not Path(option("--into")).exists() and Handler.completions == 3:
             Path(option("--into")).touch()
@@ -59,6 +121,12 @@ class Handler(base.Handler):  # type: ignore[misc]
             self.reply({"error": {"message": f"unauthorized: {' '.join(told)}"}}, 401)
             return
         super().do_POST()
+
+
+def usage(asked: Any, completion: int) -> dict[str, int]:
+    """A token is a word here; the template has three."""
+    prompt = 3 + sum(len(str(message["content"]).split()) for message in asked["messages"])
+    return {"prompt_tokens": prompt, "completion_tokens": completion, "total_tokens": prompt + completion}
 
 
 def on_term(*_: object) -> None:

@@ -1,0 +1,205 @@
+"""Runs that were interrupted or killed and are gone on with: nothing lost, nothing done twice."""
+
+from __future__ import annotations
+
+import signal
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from support import killed
+from support.loads import SMALL, finished, measured, require_nothing_lost_or_doubled, told
+from support.running import Bench
+from test_interrupted import interrupt  # type: ignore[import-not-found]
+
+from anvil.ledger.events import CheckCompleted, RecipeDeclared, StreamAbandoned, StreamClosed
+
+Benches = Callable[[str], Bench]
+
+STEPS = (
+    *killed.STEPS,
+    "anvil.ledger.blobs:BlobStore.put_file",
+    "anvil.collectors.load.process:LoadProcess.run",
+    "anvil.collectors.load.spool:Spool.begin",
+    "anvil.collectors.load.spool:Spool.remove",
+)
+ONE = SMALL.replace("[1, 2]", "[1]")
+ALL = Counter({(cell, run): 1 for cell in ("c1", "c2") for run in (1, 2)})
+LOADING = ("LoadProcess.run", "Spool.begin", "Spool.remove", "BlobStore.put_file")
+
+
+def last_run(bench: Bench) -> str:
+    """The stream of the newest run."""
+    return [seen.header.stream for seen in bench.seen() if isinstance(seen.event, RecipeDeclared)][-1]
+
+
+def resume(bench: Bench) -> str:
+    ran = bench.run("--resume", last_run(bench))
+    assert ran.code == 0, ran.err
+    return ran.err
+
+
+def unfinished(bench: Bench) -> Counter[tuple[str, int]]:
+    return ALL - finished(bench)
+
+
+def test_an_interrupted_cell_is_kept_as_aborted_and_done_again(bench: Bench) -> None:
+    said = interrupt(
+        bench, "c2, run 1 of 2", signal.SIGINT, behave="talks-slowly", checks=["coding"], more=SMALL
+    )
+    assert "the run was interrupted" in said
+    before = measured(bench)
+    assert [told(event)[:4] for event in before[-2:]] == [
+        ("c2", "warm-up", 1, "completed"),
+        ("c2", "measured", 1, "aborted"),
+    ]
+    assert before[-1].completed + before[-1].failed < before[-1].expected
+    old = last_run(bench)
+    assert f"going on with {old}: 0 checks and 1 cell left" in resume(bench)
+    declared = bench.events(RecipeDeclared)[-1]
+    assert (declared.continues, declared.attempts[0].checks) == (old, ())
+    assert [cell.cell for cell in declared.attempts[0].protocols[0].cells] == ["c2"]
+    again = measured(bench)[len(before) :]
+    assert [told(event)[:4] for event in again] == [
+        ("c2", "warm-up", 1, "completed"),
+        ("c2", "measured", 1, "completed"),
+        ("c2", "measured", 2, "completed"),
+    ]
+    assert finished(bench) == ALL
+    assert {event.seed for event in again}.isdisjoint(event.seed for event in before)
+    assert len([e for e in bench.events(CheckCompleted) if e.check == "coding"]) == 1
+    require_nothing_lost_or_doubled(bench)
+    bench.require_whole()
+    bench.require_nothing_running()
+
+
+def test_what_is_finished_or_unknown_is_not_gone_on_with(bench: Bench) -> None:
+    assert bench.run(bench.recipe(behave="talks", checks=[], more=ONE)).code == 0
+    before = len(bench.seen())
+    ran = bench.run("--resume", last_run(bench))
+    assert ran.code == 1
+    assert "nothing is left of the run" in ran.err
+    unknown = bench.run("--resume", "20261130T072613Z-0000000000000003")
+    assert unknown.code == 1
+    assert "there is no run in stream" in unknown.err
+    assert bench.run("--resume", last_run(bench), bench.recipe()).code == 2
+    assert len(bench.seen()) == before
+
+
+def test_policies_that_are_left_are_judged_over_all_checks_again(bench: Bench) -> None:
+    interrupt(
+        bench, "a1: coding", signal.SIGINT, behave="hangs", checks=["structured-json", "coding", "finish"]
+    )
+    text = (bench.directory / "mine.toml").read_text()
+    assert "hangs" in text
+    (bench.directory / "mine.toml").write_text(text.replace("'hangs'", "'talks'"))
+    from anvil.collectors.recipes import load_recipe
+    from anvil.collectors.running.resuming import read_run
+    from anvil.ledger.recording import Ledger
+
+    with Ledger.open(bench.ledger) as ledger:
+        continued = read_run(ledger, last_run(bench))
+    (attempt,) = load_recipe(bench.directory / "mine.toml").attempts
+    assert [check.name for check in continued.left(attempt).checks] == ["structured-json", "coding", "finish"]
+
+
+# --- SIGKILL -----------------------------------------------------------------------------------------------
+
+
+def kill(bench: Bench, at: int, more: str = ONE) -> killed.Trace:
+    recipe = bench.recipe(behave="talks", checks=[], more=more)
+    return killed.run(bench.directory, ["run", recipe], at, STEPS)
+
+
+def steps_of(bench: Bench) -> list[str]:
+    trace = kill(bench, 0)
+    assert trace.exit_code == 0, (bench.directory / "output").read_text()
+    return trace.steps
+
+
+def require_gone_on(bench: Bench, trace: killed.Trace) -> None:
+    """Recover, go on until nothing is left, and require that all is there once."""
+    assert trace.exit_code == -signal.SIGKILL
+    ran = bench.run("--recover")
+    assert ran.code == 0, ran.err
+    bench.require_whole()
+    bench.require_nothing_running()
+    require_nothing_lost_or_doubled(bench)
+    before = finished(bench)
+    assert max(before.values(), default=1) == 1
+    if not bench.events(RecipeDeclared):
+        return  # killed before anything was planned
+    ran = bench.run("--resume", last_run(bench))
+    is_over = ran.code == 1 and "nothing is left" in ran.err
+    assert is_over or ran.code == 0, ran.err
+    require_nothing_lost_or_doubled(bench)
+    # A cell that was finished is not done again; another is done again whole, in the new stream.
+    assert finished(bench) == (before if is_over else before + Counter({("c1", 1): 1, ("c1", 2): 1}))
+    if is_over:
+        assert before == Counter({("c1", 1): 1, ("c1", 2): 1})
+    bench.require_whole()
+    bench.require_nothing_running()
+    closed = len(bench.events(StreamClosed)) + len(bench.events(StreamAbandoned))
+    assert closed == len([seen for seen in bench.seen() if seen.header.stream_seq == 0])
+
+
+def try_all(benches: Benches, chosen: list[int], steps: list[str]) -> None:
+    for at in chosen:
+        bench = benches(f"at{at}")
+        trace = kill(bench, at)
+        try:
+            require_gone_on(bench, trace)
+        except AssertionError as error:
+            raise AssertionError(f"killed at step {at}, {steps[at - 1]}: {error}") from error
+
+
+def test_killed_around_a_measured_run(benches: Benches) -> None:
+    """Just before the client begins, after it ended, before and after its event."""
+    steps = steps_of(benches("whole"))
+    runs = [at for at, step in enumerate(steps, 1) if step == "after LoadProcess.run"]
+    last = runs[-1]  # warm-up, calibration, run 1, run 2
+    first = max(at for at, step in enumerate(steps[:last], 1) if step == "before LoadProcess.run")
+    appended = next(at for at, step in enumerate(steps, 1) if at > last and step == "after Stream.append")
+    try_all(benches, [first, last, appended], steps)
+
+
+def test_killed_while_requests_are_under_way(bench: Bench) -> None:
+    """The client notices, writes down what came and ends; recovery tells of it."""
+    import subprocess
+    import time
+
+    from test_interrupted import ANVIL
+
+    recipe = bench.recipe(behave="talks-slowly", checks=[], more=ONE)
+    with subprocess.Popen([str(ANVIL), "run", str(recipe)], stderr=subprocess.PIPE, text=True) as child:
+        assert child.stderr is not None
+        for line in child.stderr:
+            if "run 2 of 2" in line:
+                time.sleep(0.7)
+                child.kill()
+                break
+        child.wait(60)
+    assert bench.run("--recover").code == 0
+    bench.require_whole()
+    bench.require_nothing_running()
+    warm, first, second = measured(bench)
+    assert told(second)[:3] == ("c1", "measured", 2)
+    assert (warm.counters_missing, second.counters_missing) == ("no_table", "recording_lost")
+    require_nothing_lost_or_doubled(bench)
+    if second.outcome == "aborted":
+        assert bench.run("--resume", last_run(bench)).code == 0
+        assert finished(bench) == Counter({("c1", 1): 2, ("c1", 2): 1})
+    assert first.outcome == "completed"
+    require_nothing_lost_or_doubled(bench)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("shard", range(4))
+def test_killed_at_200_steps_of_a_load(benches: Benches, shard: int, tmp_path: Path) -> None:
+    del tmp_path
+    steps = steps_of(benches("whole"))
+    begin = next(at for at, step in enumerate(steps, 1) if step == "after ProcessLauncher.start")
+    chosen = [at for at in range(1, len(steps) + 1) if at >= begin]
+    every = max(1, len(chosen) // 200)
+    try_all(benches, chosen[::every][shard::4], steps)
