@@ -210,15 +210,6 @@ def test_sglang_says_what_its_document_says() -> None:
         assert len(placements) == document["functional"][key]["placements_passed"]
 
 
-def longest(found: Attempt) -> int:
-    """The prompt of an attempt's `near-limit`: the window, less the cap and what is spared."""
-    given = next(p for p in found.protocols if p.id == "near-limit").parameters
-    window = found.settings["context_tokens"]
-    taken = [given[name] for name in ("output_tokens", "spare_tokens")]
-    assert isinstance(window, int)
-    return window - sum(value for value in taken if isinstance(value, int))
-
-
 @pytest.mark.needs("seeds")
 def test_sglang_measures_and_restores_what_its_document_says() -> None:
     document = seed("sanitized-qualification-summary.v1.json")
@@ -236,7 +227,7 @@ def test_sglang_measures_and_restores_what_its_document_says() -> None:
         "input_tokens": 4096, "output_tokens": 256, "concurrency": (1,), "requests": 10, "runs": 5,
     }  # fmt: skip
     assert "five 10-request runs" in document["capacity_4k_c1"]["protocol"]
-    assert longest(recipe.attempts[0]) == document["near_limit_context"]["actual_prompt_tokens"]
+    assert protocols["near-limit"]["input_tokens"] == document["near_limit_context"]["actual_prompt_tokens"]
     assert len(recipe.restoration) == len(document["restoration"])
 
 
@@ -267,7 +258,7 @@ def test_vllm_says_what_its_document_says() -> None:
             "efforts"
         ]
         assert list(efforts) == document["baseline"]["shared"]["adaptive_reasoning_efforts_passed"]  # type: ignore[arg-type]
-        ladder = next(p for p in found.protocols if p.id == "context-ladder").parameters["rungs"]
+        ladder = next(p for p in found.protocols if p.id == "context-ladder").parameters["input_tokens"]
         assert list(ladder) == [rung["actual_prompt_tokens"] for rung in stated["context"]]  # type: ignore[arg-type]
         levels = {
             f"c{n}" for n in next(p for p in found.protocols if p.id == "capacity").parameters["concurrency"]
@@ -304,7 +295,7 @@ def test_vllm_changes_what_its_document_says() -> None:
     assert unquantized.settings["kv_cache_dtype"] == "auto"
     assert unquantized.settings["model_dtype"] == "bfloat16"
     stated = document["setting_experiments"]["unquantized_kv"]["actual_prompt_tokens_passed"]
-    assert longest(unquantized) == stated
+    assert next(p for p in unquantized.protocols if p.id == "near-limit").parameters["input_tokens"] == stated
     shared = next(p for p in attempt(recipe, "fp8-text").protocols if p.id == "prefix-cache").parameters
     assert (shared["concurrency"], shared["shared_prefix_tokens"]) == (5, 30000)
 
