@@ -44,7 +44,12 @@ RECIPE: dict[str, type[BaseModel]] = {
 
 _ALIASES: tuple[ModuleType, ...] = (blocks, parts, gates, recipe, site, endpoints, parameters)
 _WORDS = {"str": "text", "bool": "true or false", "int": "integer", "None": "nothing"}
-_WORDS |= {"Tokens": "integer", "Streams": "integer", "Depths": "list of integers"}
+_WORDS |= {
+    "Tokens": "integer",
+    "Streams": "integer",
+    "Depths": "list of integers",
+    "Rate": "decimal in quotes",
+}
 _WORDS |= dict.fromkeys(("SeveralTokens", "SeveralStreams"), "integer, or list of integers")
 
 

@@ -50,6 +50,7 @@ from anvil.ledger.events.publications import (
     TripwireExcepted,
 )
 from anvil.ledger.events.recipes import RecipeDeclared
+from anvil.ledger.events.results import CheckImported, LoadImported, SuiteImported
 from anvil.ledger.events.streams import StreamAbandoned, StreamClosed, StreamOpened
 from anvil.ledger.events.surroundings import HostObserved, RestorationChecked, WeightsInspected
 from anvil.ledger.upcasts import UPCASTS, Upcast, upcast
@@ -91,6 +92,9 @@ AnyEvent = (
     | DecisionRecorded
     | ImportRecorded
     | StatementImported
+    | CheckImported
+    | SuiteImported
+    | LoadImported
     | PublicationReleased
     | PublicationWithdrawn
     | ExcerptApproved
@@ -108,6 +112,7 @@ __all__ = [
     "ArtifactRedacted",
     "CaveatNoted",
     "CheckCompleted",
+    "CheckImported",
     "DecisionRecorded",
     "EngineExited",
     "EngineIdentified",
@@ -129,6 +134,7 @@ __all__ = [
     "LaunchStarted",
     "LaunchStopped",
     "LedgerCreated",
+    "LoadImported",
     "LoadMeasured",
     "LogExcerpted",
     "LogRetained",
@@ -145,6 +151,7 @@ __all__ = [
     "StreamClosed",
     "StreamOpened",
     "SuiteCompleted",
+    "SuiteImported",
     "TreeState",
     "TripwireExcepted",
     "WaiverGranted",

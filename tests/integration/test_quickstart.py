@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 from support import quickstart
+from support.browser import Browser
 from support.command import Ran
 from support.launching import free_port
 from support.running import Bench
@@ -72,7 +73,7 @@ def run_recipe(directory: Path) -> Run:
     return Run(bench, selected)
 
 
-@pytest.mark.needs("quickstart")
+@pytest.mark.needs("quickstart", "chromium")
 def test_the_quickstart_from_recipe_to_verdict(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run = run_recipe(tmp_path)
     # This process must know the anchor of the run's ledger, as the commands of the run did.
@@ -169,7 +170,15 @@ def require_document(run: Run) -> None:
     assert "tools-batch 0/4 incomplete (tools_not_rendered)" in attempt["preflight_no_thinking"]
     assert "coding 0/2 failed" in attempt["failure"]
     assert drawn.json["evidence_limit"].startswith("No decision is recorded.")
-    assert "<table>" in run.bench.anvil("render", "candidate-failure.v1", "--format", "html").out
+    page = run.bench.anvil("render", "candidate-failure.v1", "--format", "html").out
+    place = run.bench.directory / "candidate-failure.html"
+    place.write_text(page, encoding="utf-8")
+    for dark in (False, True):
+        seen = Browser(run.bench.directory).measured(place, (360, 1280), dark=dark)
+        assert seen["complaints"] == []
+        for width, found in zip((360, 1280), seen["frames"], strict=True):
+            assert (found["asked_for"], found["poor"], found["lost"]) == ([], [], 0)
+            assert found["scroll_width"] <= width
 
 
 def require_not_synthetic(run: Run) -> None:

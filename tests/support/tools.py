@@ -130,6 +130,7 @@ NOT_TO_BE_INSTALLED = frozenset({"evidence", "nvidia", "seeds", "vectors"})
 
 PROBES: dict[str, Callable[[], str]] = {
     "bwrap": _bwrap,
+    "cc": lambda: _on_path("cc"),
     "chromium": _chromium,
     "docker": _docker,
     "evidence": lambda: _folder(EVIDENCE, "ANVIL_TEST_EVIDENCE"),
