@@ -178,6 +178,8 @@ def step(state: Campaigns, seen: Seen) -> Campaigns:  # noqa: C901  # one line a
             return _attempt(state, seen, lambda a: replace(a, is_stopped=True))
         case CheckCompleted():
             return _attempt(state, seen, lambda a: a.checked(seen, event))
+        case SuiteCompleted():
+            return _attempt(state, seen, lambda a: a.repeated(seen, event))
         case LoadMeasured():
             return _attempt(state, seen, lambda a: a.measured(seen, event))
         case ObservationNoted():
@@ -212,7 +214,6 @@ def step(state: Campaigns, seen: Seen) -> Campaigns:  # noqa: C901  # one line a
             | EngineReported()
             | LogRetained()
             | LogExcerpted()
-            | SuiteCompleted()
             | RestorationChecked()
             | PublicationReleased()
             | PublicationWithdrawn()

@@ -54,7 +54,7 @@ Depths = Annotated[
 class LadderParameters(ProtocolParameters):
     """Parameters of `context-ladder`."""
 
-    rungs: SeveralTokens
+    input_tokens: SeveralTokens
     """How many prompt tokens each rung is to have, the shortest first."""
     depths: Depths = (10, 50, 90)
     """Where the secret is hidden, in percent of the filler."""
@@ -66,7 +66,7 @@ class LadderParameters(ProtocolParameters):
     @property
     def most_tokens(self) -> int:
         """The most tokens that prompt and answer of one request may have together."""
-        return max(self.rungs) + self.output_tokens
+        return max(self.input_tokens) + self.output_tokens
 
     @property
     def layout(self) -> Layout:
@@ -100,7 +100,7 @@ class ContextLadder:
                     ),
                 ),
             )
-            for place, target in enumerate(dict.fromkeys(parameters.rungs), start=1)
+            for place, target in enumerate(dict.fromkeys(parameters.input_tokens), start=1)
         )
 
     async def plan(

@@ -132,6 +132,7 @@ PROBES: dict[str, Callable[[], str]] = {
     "bwrap": _bwrap,
     "cc": lambda: _on_path("cc"),
     "chromium": _chromium,
+    "diff": lambda: _on_path("diff"),
     "docker": _docker,
     "evidence": lambda: _folder(EVIDENCE, "ANVIL_TEST_EVIDENCE"),
     "go": _go,
