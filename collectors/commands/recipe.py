@@ -110,6 +110,7 @@ def _members(found: Recipe, attempts: list[Attempt]) -> dict[str, Any]:
                 "port": attempt.host_port or attempt.port,
                 "settings": dict(attempt.settings),
                 "checks": [check.name for check in attempt.checks],
+                "protocols": [chosen.name for chosen in attempt.protocols],
             }
             for attempt in attempts
         ],
@@ -125,6 +126,7 @@ def _text(attempt: Attempt) -> str:
         "port": attempt.host_port or attempt.port,
         "settings": ", ".join(f"{name} {_spell(value)}" for name, value in attempt.settings.items()),
         "checks": ", ".join(check.name for check in attempt.checks),
+        "protocols": ", ".join(chosen.name for chosen in attempt.protocols),
         "env": " ".join([*(f"{n}={v}" for n, v in attempt.env.items()), *attempt.env_names]),
     }
     lines += [f"  {name:<10} {visible(str(value))}" for name, value in about.items() if value]

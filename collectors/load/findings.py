@@ -55,6 +55,10 @@ FINDINGS: Mapping[str, tuple[Severity, str]] = MappingProxyType(
             "a run that went to its end has no row for a request that it plans",
         ),
         "requests_doubled": ("impossible", "a request has two rows and was not sent twice"),
+        "load_client_ended": (
+            "suspicious",
+            "the load client's process was killed: what was under way is not there",
+        ),
         "ttft_falls_along_ladder": (
             "suspicious",
             "a longer prompt was answered sooner than a shorter one, and the cache does not explain it",

@@ -7,13 +7,11 @@ import errno
 import io
 import os
 import signal
-import subprocess
 import sys
-import time
 from collections.abc import Sequence
-from pathlib import Path
 
 import pytest
+from support.interrupting import interrupt
 from support.running import Bench
 
 from anvil.collectors.commands.run import ended_in_order
@@ -24,25 +22,7 @@ from anvil.ledger.events import CaveatNoted, HostObserved, LaunchStopped, LogRet
 from anvil.ledger.recording import Ledger
 from anvil.ledger.streams import record
 
-ANVIL = Path(sys.executable).with_name("anvil")
 INT, TERM, HUP = signal.SIGINT, signal.SIGTERM, signal.SIGHUP
-
-
-def interrupt(bench: Bench, when: str, number: signal.Signals, **recipe: object) -> str:
-    """Run in a process of its own, send a signal when the narration says `when`, return what it said."""
-    argv = [str(ANVIL), "run", str(bench.recipe(**recipe))]  # type: ignore[arg-type]
-    with subprocess.Popen(argv, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as child:
-        assert child.stderr is not None
-        said = []
-        for line in child.stderr:
-            said.append(line)
-            if when in line:
-                time.sleep(0.3)
-                child.send_signal(number)
-                break
-        said.append(child.communicate(timeout=60)[1])
-        assert child.returncode == 128 + number, said
-    return "".join(said)
 
 
 def require_ended_in_order(bench: Bench) -> None:
