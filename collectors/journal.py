@@ -30,7 +30,7 @@ from anvil.ledger.files import flush_path, make_private_directory
 class KeptLine:
     """Bytes that are kept: which, under what name, about what, and for which check.
 
-    `selected_as` is what the recipe calls the check.
+    `check` is the check's id, or a suite's after ``suite:``; `selected_as` is what the recipe calls it.
     """
 
     subject: dict[str, str]

@@ -3,8 +3,8 @@
 1. The run's stream is ended by an event in another stream, so that silence is not taken for an end.
 2. Its engines are found by what the launchers left, and their logs, states and exits are kept before
    they are stopped and removed. One whose launch no event tells of yet is told of first.
-3. Bytes that had arrived and that no event names yet are named now: those of a check by an incomplete
-   result of that check, those of a load by the event of its run, others by a caveat. Nothing is judged.
+3. Bytes that had arrived and that no event names yet are named now: those of a check or a suite by an
+   incomplete result of it, those of a load by the event of its run, others by a caveat. Nothing is judged.
 4. The journal goes last. Recovery has one of its own, so that one that is itself interrupted is ended
    and begun again like any run; it names nothing twice.
 """
@@ -26,6 +26,7 @@ from anvil.collectors.recorder import LedgerRecorder
 from anvil.collectors.reports import patterns_of
 from anvil.collectors.running.keeping import EngineEnd
 from anvil.collectors.running.narration import Narrator
+from anvil.collectors.suites import KEPT_FOR
 from anvil.collectors.withholding import Secrets
 from anvil.ledger.artifacts import blob_of
 from anvil.ledger.blobs import BlobRef
@@ -33,12 +34,14 @@ from anvil.ledger.drafts import Attachment, Draft
 from anvil.ledger.envelope import Envelope
 from anvil.ledger.events import CaveatNoted, LoadMeasured, StreamAbandoned
 from anvil.ledger.events.checks import CheckCompleted
+from anvil.ledger.events.suites import SuiteCompleted
 from anvil.ledger.header import Header, Subject
 from anvil.ledger.recording import Ledger
 from anvil.ledger.streams import Stream
 
 STOP_S = 30.0
 PURPOSE = "recovery"
+_STOPPED = "the recording stopped before a verdict; these bytes had arrived"
 
 
 @dataclass(frozen=True)
@@ -222,8 +225,14 @@ def name_kept(recorder: LedgerRecorder, lines: Sequence[KeptLine]) -> None:
     """Name bytes by events (rule 3)."""
     for (subject, check, selected_as), group in groupby(lines, key=_about):
         attachments = _attachments(group)
-        event = _incomplete(check, selected_as or check) if check in CHECKS else _caveat()
-        recorder.append(event, subject=subject, attachments=attachments)
+        recorder.append(_what_became_of(check, selected_as), subject=subject, attachments=attachments)
+
+
+def _what_became_of(check: str, selected_as: str) -> CheckCompleted | SuiteCompleted | CaveatNoted:
+    suite = check.removeprefix(KEPT_FOR)
+    if suite != check:
+        return _incomplete_suite(suite, selected_as or suite)
+    return _incomplete(check, selected_as or check) if check in CHECKS else _caveat()
 
 
 def _about(line: KeptLine) -> tuple[Subject, str, str]:
@@ -253,7 +262,29 @@ def _incomplete(check: str, selected_as: str) -> CheckCompleted:
         visible_budget_tokens=0,
         reasoning_budget_tokens=0,
         prompts=(),
-        messages=[["check", "the recording stopped before a verdict; these bytes had arrived"]],
+        messages=[["check", _STOPPED]],
+    )
+
+
+def _incomplete_suite(suite: str, selected_as: str) -> SuiteCompleted:
+    return SuiteCompleted(
+        suite=suite,
+        selected_as=selected_as,
+        version=None,
+        digest=None,
+        purpose=None,
+        outcome="incomplete",
+        failure=None,
+        required_rate=None,
+        expected=0,
+        passed=0,
+        items=(),
+        requests=(),
+        parameters=(),
+        visible_budget_tokens=0,
+        reasoning_budget_tokens=0,
+        prompts=(),
+        messages=[["suite", _STOPPED]],
     )
 
 

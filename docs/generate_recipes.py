@@ -18,6 +18,7 @@ from anvil.collectors.checks.parameters import Parameters
 from anvil.collectors.endpoints import EndpointBlock
 from anvil.collectors.protocols import PROTOCOLS
 from anvil.collectors.recipes import blocks, gates, parts, recipe
+from anvil.collectors.suites import SUITES, external, interface
 from anvil.ledger import public
 
 RECIPE: dict[str, type[BaseModel]] = {
@@ -32,6 +33,8 @@ RECIPE: dict[str, type[BaseModel]] = {
     "attempt": blocks.AttemptBlock,
     "selected": parts.Selected,
     "suite": parts.SelectedSuite,
+    "suite-file": external.SuiteFileBlock,
+    "suite-item": external.SuiteItemBlock,
     "experiment": parts.Experiment,
     "restoration": gates.RestorationGate,
     "deadlines": parts.Deadlines,
@@ -42,9 +45,24 @@ RECIPE: dict[str, type[BaseModel]] = {
 }
 """Block of docs/recipes.md to the model that it is made from."""
 
-_ALIASES: tuple[ModuleType, ...] = (blocks, parts, gates, recipe, site, endpoints, parameters)
-_WORDS = {"str": "text", "bool": "true or false", "int": "integer", "None": "nothing"}
-_WORDS |= {"Tokens": "integer", "Streams": "integer", "Depths": "list of integers"}
+_ALIASES: tuple[ModuleType, ...] = (
+    blocks,
+    parts,
+    gates,
+    recipe,
+    site,
+    endpoints,
+    parameters,
+    external,
+    interface,
+)
+_WORDS = {"str": "text", "bool": "true or false", "int": "integer", "None": "nothing", "Any": "any value"}
+_WORDS |= {
+    "Tokens": "integer",
+    "Streams": "integer",
+    "Depths": "list of integers",
+    "Rate": "decimal in quotes",
+}
 _WORDS |= dict.fromkeys(("SeveralTokens", "SeveralStreams"), "integer, or list of integers")
 
 
@@ -61,7 +79,15 @@ def check_blocks() -> dict[str, str]:
     for name, check in CHECKS.items():
         own = (row for row in _rows(check.parameters) if row not in set(_rows(Parameters)))
         rows += [f"| `{name}` {row}" for row in own]
-    return {"common": common, "parameters": "\n".join(rows)}
+    return {"common": common, "parameters": "\n".join(rows), "suite-parameters": _suite_table()}
+
+
+def _suite_table() -> str:
+    rows = ["| suite | parameter | value | default | meaning |", "|---|---|---|---|---|"]
+    for name, make in SUITES.items():
+        own = (row for row in _rows(make().parameters) if row not in set(_rows(Parameters)))
+        rows += [f"| `{name}` {row}" for row in own]
+    return "\n".join(rows)
 
 
 def protocol_blocks() -> dict[str, str]:

@@ -9,7 +9,10 @@
 4. `decode.last_output/1` is ours. `decode.stream_end/1` divides by the time to the end of the stream, which
    holds whatever comes after the last token; it is kept for documents and imports that were made with it.
 5. Of a moment that is only known to lie in an interval the later end is taken, as in the rows.
-6. The *aggregate* divides the tokens of completed requests by the time from the first send to the last end of
+6. In an open loop a request has two beginnings: the moment of its schedule and the one at which it was sent. The
+   metrics named *intended* count from the first: whatever held the request up is in them, the client's own
+   *send lag* too.
+7. The *aggregate* divides the tokens of completed requests by the time from the first send to the last end of
    any request, failed ones too: a failure costs its time and gives no token.
 """
 
@@ -54,6 +57,21 @@ def e2e(row: Row) -> int | None:
     return row.end_ns if _is_sample(row) else None
 
 
+def send_lag(row: Row) -> int | None:
+    """`send.lag/1`: from the moment that was intended to the first byte that was written."""
+    return row.started_ns - row.intended_ns if _is_sample(row) and row.started_ns is not None else None
+
+
+def ttft_intended(row: Row) -> int | None:
+    """`ttft.intended/1`: to the first visible content, from the moment that was intended."""
+    return _since_intended(row, ttft(row))
+
+
+def e2e_intended(row: Row) -> int | None:
+    """`e2e.intended/1`: to the end of the stream, from the moment that was intended."""
+    return _since_intended(row, e2e(row))
+
+
 def decode_last_output(row: Row) -> Fraction | None:
     """`decode.last_output/1`: (completion tokens - 1) / (last output - ttfo)."""
     return _decode(row, row.last_output_ns)
@@ -89,6 +107,9 @@ METRICS: Mapping[str, Metric] = MappingProxyType(
             Metric("ttfo.any/1", "ns", ttfo, "lower"),
             Metric("ttft.visible/1", "ns", ttft, "lower"),
             Metric("e2e/1", "ns", e2e, "lower"),
+            Metric("send.lag/1", "ns", send_lag, "lower"),
+            Metric("ttft.intended/1", "ns", ttft_intended, "lower"),
+            Metric("e2e.intended/1", "ns", e2e_intended, "lower"),
             Metric("decode.last_output/1", "tokens_per_s", decode_last_output, "higher"),
             Metric("decode.stream_end/1", "tokens_per_s", decode_stream_end, "higher"),
             Metric("itl.mean/1", "ns", itl_mean, "lower"),
@@ -109,7 +130,7 @@ def samples(metric: Metric, rows: Sequence[Row]) -> tuple[Number, ...]:
 
 
 def output_aggregate(rows: Sequence[Row]) -> Fraction | None:
-    """`output.aggregate/1`: completion tokens of completed requests by the wall time of the run (rule 6).
+    """`output.aggregate/1`: completion tokens of completed requests by the wall time of the run (rule 7).
 
     None when nothing completed, when a completed request does not report its tokens, or without a time.
     """
@@ -135,7 +156,7 @@ def why_not(metric: Metric, row: Row) -> str | None:
         return row.failure or row.outcome
     if metric.id.startswith(("decode", "itl")):
         return row.decode_unmeasurable or "no_time_passed"
-    if metric.id == "ttft.visible/1":
+    if metric.id in ("ttft.visible/1", "ttft.intended/1"):
         return "no_visible_content"
     if metric.id.startswith("prefill"):
         return "prompt_tokens_unknown" if row.prompt_tokens is None else "cached_tokens_unknown"
@@ -144,6 +165,11 @@ def why_not(metric: Metric, row: Row) -> str | None:
 
 def _is_sample(row: Row) -> bool:
     return row.outcome == "completed"
+
+
+def _since_intended(row: Row, lasted_ns: int | None) -> int | None:
+    lag = send_lag(row)
+    return None if lasted_ns is None or lag is None else lasted_ns + lag
 
 
 def _decode(row: Row, until_ns: int | None) -> Fraction | None:

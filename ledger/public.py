@@ -229,6 +229,41 @@ DecimalText = Annotated[
 ]
 """A number that somebody else printed, kept as its text."""
 
+NumberText = Annotated[
+    str,
+    StringConstraints(pattern=r"^-?(?:0|[1-9][0-9]{0,17})(?:\.[0-9]{1,30})?(?:[eE][+-]?[0-9]{1,3})?$"),
+    Public("a number as a program spells it in JSON, exponent and all: `188.05066383487437`, `1e-05`"),
+]
+"""A number of another program's file, kept as its text."""
+
+MemberName = Annotated[
+    str,
+    StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.,-]{0,63}$"),
+    Public("a member of another program's file: `median_ttft_ms`, `metrics.ttft`, `exact_match,whole`"),
+]
+"""What a figure is called where it comes from."""
+
+StatisticName = Annotated[
+    str,
+    StringConstraints(
+        pattern=r"^(?:nearest_rank_p[1-9][0-9]?|linear_p[1-9][0-9]?|median_interpolated|mean|sum|minimum|maximum|sum_over_wall)$"
+    ),
+    Public("a statistic of `anvil.ledger.statistics` by its name: `nearest_rank_p50`, `sum_over_wall`"),
+]
+"""Which statistic."""
+
+MetricId = Annotated[
+    str,
+    StringConstraints(
+        pattern=(
+            r"^(?:ttfo\.any|ttft\.visible|e2e|decode\.last_output|decode\.stream_end"
+            r"|prefill\.effective|prefill\.uncached|itl\.mean|output\.aggregate)/[1-9][0-9]{0,3}$"
+        )
+    ),
+    Public("a metric by the id of its definition: `ttft.visible/1`"),
+]
+"""Which metric of ours: every number that is published carries its definition's id."""
+
 SettingValue = bool | Count | DecimalText | Word | Digest | ModelId
 """What a setting or parameter can be."""
 

@@ -43,8 +43,8 @@ class RunRow(Line):
     """The name and version of this format."""
     parser_version: Count
     """The version of the parser that made the rows."""
-    concurrency: Count
-    """How many requests are in flight at most."""
+    concurrency: Count | None
+    """How many requests are in flight at most; null in an open loop, which has no limit."""
     stepped: bool
     """Whether the clock was set while the run went on: then it is void."""
     aborted: bool

@@ -99,7 +99,7 @@ def median_of_run_p50(runs: Sequence[Sequence[Number]]) -> Number | None:
     return median_interpolated(_p50s(runs))
 
 
-def sum_over_wall(amounts: Sequence[Number], wall_ns: int) -> Fraction | None:
+def sum_over_wall(amounts: Sequence[Number], wall_ns: Number) -> Fraction | None:
     """Return amounts per second over a wall time in nanoseconds: the aggregate rate.
 
     Raises:
@@ -109,6 +109,39 @@ def sum_over_wall(amounts: Sequence[Number], wall_ns: int) -> Fraction | None:
         raise NoNumber(f"a wall time is positive, found {wall_ns} ns")
     ordered = _sorted(amounts)
     return Fraction(sum(ordered)) * 1_000_000_000 / wall_ns if ordered else None
+
+
+def named(statistic: str, values: Sequence[Number]) -> Number | None:
+    """Return the statistic of `values` that has this name: `nearest_rank_p95`, `mean`, `sum`.
+
+    Raises:
+        NoNumber: there is no such statistic over values alone, or a value is not exact.
+    """
+    rule, _, q = statistic.partition("_p")
+    if q.isdecimal() and rule in ("nearest_rank", "linear"):
+        return nearest_rank(values, int(q)) if rule == "nearest_rank" else linear(values, int(q))
+    ordered = _sorted(values)
+    match statistic:
+        case "median_interpolated":
+            return median_interpolated(ordered)
+        case "mean":
+            return mean(ordered)
+        case "sum":
+            return sum(ordered, Fraction()) if ordered else None
+        case "minimum":
+            return ordered[0] if ordered else None
+        case "maximum":
+            return ordered[-1] if ordered else None
+        case _:
+            raise NoNumber(f"there is no statistic {statistic[:60]!r} over values alone")
+
+
+def percentile_of(statistic: str) -> int | None:
+    """Return which percentile a statistic's name means; null when it means none."""
+    if statistic == "median_interpolated":
+        return 50
+    _, found, q = statistic.partition("_p")
+    return int(q) if found and q.isdecimal() else None
 
 
 def delta_percent(control: Number, treatment: Number) -> Fraction | None:
@@ -123,6 +156,20 @@ def is_supported(q: int, samples: int) -> bool:
     if q >= 100:
         return False
     return 1 - Fraction(q, 100) ** samples >= Fraction(95, 100)
+
+
+def needed(q: int) -> int:
+    """Return how many samples the `q`-th percentile needs (rule 4): 59 for p95.
+
+    Raises:
+        NoNumber: `q` is no percentile that any number of samples supports.
+    """
+    if not 1 <= q < 100:
+        raise NoNumber(f"a percentile that samples can support is 1 to 99, found {q}")
+    samples = 1
+    while not is_supported(q, samples):
+        samples += 1
+    return samples
 
 
 def rounded(value: Number, places: int, mode: Rounding = "half_up") -> str:

@@ -3,7 +3,7 @@
 1. A run of an attempt is what one stream holds of it: declared, launched, checked, ended. An engine that
    is launched once more in the same stream goes on with the same checks; a new stream is a new run.
 2. What recovery adds in a stream of its own belongs to the run that it collects.
-3. A check that has no verdict has a reason: its own failure class, or how its run ended.
+3. A check or a suite that has no verdict has a reason: its own failure class, or how its run ended.
 """
 
 from __future__ import annotations
@@ -11,9 +11,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
-from anvil.ledger.events import CheckCompleted, HealthObserved, LoadMeasured
+from anvil.ledger.events import CheckCompleted, HealthObserved, LoadMeasured, SuiteCompleted
 from anvil.ledger.events.engines import Reachability
 from anvil.ledger.events.recipes import DeclaredAttempt
+from anvil.ledger.events.suites import SuiteItem
 from anvil.projections.loads import CellState, Key, RunState, cells
 from anvil.projections.seen import Seen
 
@@ -22,7 +23,7 @@ _ENDED = {"open": "still_running", "abandoned": "recording_lost", "aborted": "ab
 
 @dataclass(frozen=True)
 class CheckState:
-    """What became of one check in one run: the newest result. A retracted one is none."""
+    """What became of one check or suite in one run: the newest result. A retracted one is none."""
 
     outcome: str
     passed: int
@@ -31,6 +32,24 @@ class CheckState:
     entry_hash: str
     is_recovered: bool = False
     """Whether recovery says so, of a run that was gone."""
+
+
+@dataclass(frozen=True)
+class SuiteState(CheckState):
+    """What became of one suite in one run: how many repetitions passed, and how steady they are."""
+
+    items: tuple[SuiteItem, ...] = ()
+    is_stable: bool | None = None
+    required_rate: str | None = None
+    purpose: str | None = None
+
+    def by_modality(self) -> dict[str, tuple[int, int]]:
+        """Return for each modality how many repetitions passed of how many."""
+        found: dict[str, tuple[int, int]] = {}
+        for item in self.items:
+            passed, expected = found.get(item.modality, (0, 0))
+            found[item.modality] = (passed + item.passed, expected + item.repetitions)
+        return found
 
 
 @dataclass(frozen=True)
@@ -50,7 +69,9 @@ class AttemptState:
     is_stopped: bool = False
     launch_failure: str | None = None
     checks: Mapping[str, CheckState] = field(default_factory=dict)
-    last_check: str | None = None
+    suites: Mapping[str, SuiteState] = field(default_factory=dict)
+    last: tuple[str, str] | None = None
+    """The newest result: `check` or `suite`, and its name."""
     loads: Mapping[Key, tuple[RunState, ...]] = field(default_factory=dict)
     """The measured runs of load cells, in order."""
     continues: str | None = None
@@ -68,15 +89,30 @@ class AttemptState:
     def incomplete(self, streams: Mapping[str, str]) -> dict[str, str]:
         """Return each selected check without a verdict, and why it has none."""
         selected = () if self.plan is None else self.plan.checks
-        reasons = {name: self._why(streams) for name in selected if name not in self.checks}
-        for name, check in self.checks.items():
-            if check.outcome == "incomplete":
-                reasons[name] = check.failure or self._broken_off(name, streams)
-        return reasons
+        return self._incomplete("check", selected, self.checks, streams)
+
+    def incomplete_suites(self, streams: Mapping[str, str]) -> dict[str, str]:
+        """Return each selected suite without a verdict, and why it has none."""
+        selected = () if self.plan is None else self.plan.suites
+        return self._incomplete("suite", selected, self.suites, streams)
 
     def ended(self, streams: Mapping[str, str]) -> str | None:
         """Return how its stream stands: `open`, `completed`, `aborted`, `abandoned`; null if nobody knows."""
         return streams.get(self.stream or "")
+
+    def _incomplete(
+        self,
+        kind: str,
+        selected: tuple[str, ...],
+        results: Mapping[str, CheckState],
+        streams: Mapping[str, str],
+    ) -> dict[str, str]:
+        reasons = {name: self._why(streams) for name in selected if name not in results}
+        for name, result in results.items():
+            if result.outcome == "incomplete":
+                is_last = self.last == (kind, name)
+                reasons[name] = result.failure or self._broken_off(result, streams, is_last=is_last)
+        return reasons
 
     def _why(self, streams: Mapping[str, str]) -> str:
         if not self.launches:
@@ -87,13 +123,12 @@ class AttemptState:
             return "not_ready"
         return _ENDED.get(self.ended(streams) or "", "no_result")
 
-    def _broken_off(self, name: str, streams: Mapping[str, str]) -> str:
-        """Return why a check has neither a verdict nor a class; an error in its own code has no better word."""
-        if self.checks[name].is_recovered:
+    def _broken_off(self, result: CheckState, streams: Mapping[str, str], *, is_last: bool) -> str:
+        """Return why a result has neither a verdict nor a class; an error in its own code has no better word."""
+        if result.is_recovered:
             return "recording_lost"
-        # Of an interrupted run only the last check can have been under way.
-        is_last = name == self.last_check and self.ended(streams) == "aborted"
-        return "aborted" if is_last else "incomplete"
+        # Of an interrupted run only the last one can have been under way.
+        return "aborted" if is_last and self.ended(streams) == "aborted" else "incomplete"
 
     # --- the steps of a run ------------------------------------------------------------------------------
 
@@ -127,7 +162,24 @@ class AttemptState:
             is_recovered=seen.header.stream != self.stream,
         )
         name = event.selected_as
-        return replace(self, checks={**self.checks, name: found}, last_check=name)
+        return replace(self, checks={**self.checks, name: found}, last=("check", name))
+
+    def repeated(self, seen: Seen, event: SuiteCompleted) -> AttemptState:
+        """Return the state after the result of a suite."""
+        found = SuiteState(
+            event.outcome,
+            event.passed,
+            event.expected,
+            event.failure,
+            seen.entry_hash,
+            is_recovered=seen.header.stream != self.stream,
+            items=event.items,
+            is_stable=event.is_stable,
+            required_rate=event.required_rate,
+            purpose=event.purpose,
+        )
+        name = event.selected_as
+        return replace(self, suites={**self.suites, name: found}, last=("suite", name))
 
     def measured(self, seen: Seen, event: LoadMeasured) -> AttemptState:
         """Return the state after a run of a load cell; a warm-up changes nothing."""
@@ -143,7 +195,8 @@ class AttemptState:
             key: tuple(run for run in runs if run.entry_hash != target) for key, runs in self.loads.items()
         }
         checks = {name: check for name, check in self.checks.items() if check.entry_hash != target}
-        return replace(self, checks=checks, loads=loads)
+        suites = {name: suite for name, suite in self.suites.items() if suite.entry_hash != target}
+        return replace(self, checks=checks, suites=suites, loads=loads)
 
 
 Runs = tuple[AttemptState, ...]

@@ -17,6 +17,7 @@ from anvil.ledger.events import (
     ArtifactRedacted,
     CaveatNoted,
     CheckCompleted,
+    CheckImported,
     DecisionRecorded,
     EngineExited,
     EngineIdentified,
@@ -35,6 +36,7 @@ from anvil.ledger.events import (
     LaunchStarted,
     LaunchStopped,
     LedgerCreated,
+    LoadImported,
     LoadMeasured,
     LogExcerpted,
     LogRetained,
@@ -49,6 +51,7 @@ from anvil.ledger.events import (
     StreamClosed,
     StreamOpened,
     SuiteCompleted,
+    SuiteImported,
     TripwireExcepted,
     WaiverGranted,
     WeightsInspected,
@@ -57,6 +60,7 @@ from anvil.ledger.events.recipes import DeclaredCandidate
 from anvil.projections import attempts as of_attempt
 from anvil.projections import standing
 from anvil.projections.attempts import AttemptState, Runs
+from anvil.projections.importedresults import AnyResult, ImportedFile, ImportedResult
 from anvil.projections.judgements import Decision, Note, Waiver
 from anvil.projections.seen import Seen
 from anvil.projections.standing import Correction, Standing
@@ -80,8 +84,8 @@ class CampaignState:
     gaps: Mapping[str, Note] = field(default_factory=dict)
     waivers: Mapping[str, Waiver] = field(default_factory=dict)
     decisions: Mapping[str, Decision] = field(default_factory=dict)
-    imports: Mapping[str, str] = field(default_factory=dict)
-    """The formats of the files that were imported."""
+    imports: Mapping[str, ImportedFile] = field(default_factory=dict)
+    """The files that were imported, by the entry hash of the event that says so."""
 
 
 @dataclass(frozen=True)
@@ -148,6 +152,8 @@ def step(state: Campaigns, seen: Seen) -> Campaigns:  # noqa: C901  # one line a
             return _attempt(state, seen, lambda a: replace(a, is_stopped=True))
         case CheckCompleted():
             return _attempt(state, seen, lambda a: a.checked(seen, event))
+        case SuiteCompleted():
+            return _attempt(state, seen, lambda a: a.repeated(seen, event))
         case LoadMeasured():
             return _attempt(state, seen, lambda a: a.measured(seen, event))
         case ObservationNoted():
@@ -164,10 +170,12 @@ def step(state: Campaigns, seen: Seen) -> Campaigns:  # noqa: C901  # one line a
         case DecisionRecorded():
             return _decide(_stand(state, seen, event), seen, event)
         case ImportRecorded():
-            taken_in = {seen.entry_hash: event.format}
+            taken_in = {seen.entry_hash: ImportedFile.of(event, header.stream)}
             return _campaign(state, seen, lambda c: replace(c, imports={**c.imports, **taken_in}))
         case StatementImported():
             return _statement(state, seen, event)
+        case CheckImported() | SuiteImported() | LoadImported():
+            return _result(state, seen, event)
         case (
             LedgerCreated()
             | KeyAdded()
@@ -180,7 +188,6 @@ def step(state: Campaigns, seen: Seen) -> Campaigns:  # noqa: C901  # one line a
             | EngineReported()
             | LogRetained()
             | LogExcerpted()
-            | SuiteCompleted()
             | RestorationChecked()
             | PublicationReleased()
             | PublicationWithdrawn()
@@ -238,6 +245,22 @@ def _statement(state: Campaigns, seen: Seen, event: StatementImported) -> Campai
     return state
 
 
+def _result(state: Campaigns, seen: Seen, event: AnyResult) -> Campaigns:
+    """Add a result to the file that it names, in the stream that recorded the file."""
+    found = {seen.entry_hash: ImportedResult.of(event)}
+
+    def changed(campaign: CampaignState) -> CampaignState:
+        imports = {
+            name: replace(file, results={**file.results, **found})
+            if (file.stream, file.digest) == (seen.header.stream, event.source)
+            else file
+            for name, file in campaign.imports.items()
+        }
+        return replace(campaign, imports=imports)
+
+    return _campaign(state, seen, changed)
+
+
 def _stand(state: Campaigns, seen: Seen, event: Correction) -> Campaigns:
     return replace(state, standing=standing.step(state.standing, seen, event))
 
@@ -280,7 +303,10 @@ def _retract(state: Campaigns, target: str) -> Campaigns:
             gaps=_without(campaign.gaps, target),
             waivers=_without(campaign.waivers, target),
             decisions=_without(campaign.decisions, target),
-            imports=_without(campaign.imports, target),
+            imports={
+                name: replace(file, results=_without(file.results, target))
+                for name, file in _without(campaign.imports, target).items()
+            },
         )
         for name, campaign in state.campaigns.items()
     }

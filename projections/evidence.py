@@ -11,7 +11,9 @@
    somebody else's claim never rise.
 6. A published document is a claim of somebody else about another run, and so is each statement of it:
    `external-prior`, unless the raw evidence that the statement names by digest is attached.
-7. A retracted event, and one by a key that was disowned by then, supports nothing: it is no source.
+7. What the file of a measuring tool holds, or says, is an `imported-artifact`. The file itself is named by the event
+   that records the import; a figure of it rests on both.
+8. A retracted event, and one by a key that was disowned by then, supports nothing: it is no source.
 """
 
 from __future__ import annotations
@@ -27,6 +29,7 @@ from anvil.ledger.events import (
     ArtifactRedacted,
     CaveatNoted,
     CheckCompleted,
+    CheckImported,
     DecisionRecorded,
     EngineExited,
     EngineIdentified,
@@ -45,6 +48,7 @@ from anvil.ledger.events import (
     LaunchStarted,
     LaunchStopped,
     LedgerCreated,
+    LoadImported,
     LoadMeasured,
     LogExcerpted,
     LogRetained,
@@ -59,6 +63,7 @@ from anvil.ledger.events import (
     StreamClosed,
     StreamOpened,
     SuiteCompleted,
+    SuiteImported,
     TripwireExcepted,
     WaiverGranted,
     WeightsInspected,
@@ -103,7 +108,7 @@ class Evidence:
         return None if found in self.record.gone else self.read(found)
 
     def source(self, kept: Kept) -> Source | None:
-        """Return an event as evidence, or None when it supports nothing (rule 7)."""
+        """Return an event as evidence, or None when it supports nothing (rule 8)."""
         if not self._counts(kept):
             return None
         own, later = self._own_status(kept), tuple(self._later(kept))
@@ -141,7 +146,7 @@ class Evidence:
                 yield Source(found.entry_hash, found.event, names, self._own_status(found))
 
     def _counts(self, kept: Kept) -> bool:
-        """Rule 7."""
+        """Rule 8."""
         disowned_from = self.record.disowned.get(kept.key)
         is_disowned = disowned_from is not None and kept.index >= disowned_from
         return kept.entry_hash not in self.record.retracted and not is_disowned
@@ -168,6 +173,8 @@ def status_of(event: AnyEvent, *, has_artifact: bool) -> EvidenceStatus:  # noqa
             return _seen(has_artifact or not any(c.source in _ASKED_THE_ENDPOINT for c in event.claims))
         case ImportRecorded() | StatementImported():
             return _imported(event, has_artifact=has_artifact)
+        case CheckImported() | SuiteImported() | LoadImported():
+            return "imported-artifact"  # the file is kept by `import.recorded`, on which its figures rest too
         case EngineReported() | LoadMeasured() | WeightsInspected():
             return _seen(has_artifact)
         case (
@@ -218,11 +225,11 @@ def _seen(has_bytes: bool) -> EvidenceStatus:
 
 
 def _imported(event: ImportRecorded | StatementImported, *, has_artifact: bool) -> EvidenceStatus:
-    if isinstance(event, StatementImported):
-        return "imported-artifact" if has_artifact else "external-prior"
+    is_statement = isinstance(event, StatementImported)
     if event.nature == "published-document":
-        return "external-prior"
-    return "imported-artifact" if has_artifact else "operator-observed-incomplete"
+        return "imported-artifact" if is_statement and has_artifact else "external-prior"
+    # The file of raw evidence is an artifact of `import.recorded`, on which figures of its statements rest too.
+    return "imported-artifact" if is_statement or has_artifact else "operator-observed-incomplete"
 
 
 def _said(event: ObservationNoted, *, has_artifact: bool) -> EvidenceStatus:

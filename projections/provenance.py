@@ -32,7 +32,7 @@ def provenance(draft: Draft, state: State, artifacts: Artifacts) -> dict[str, An
             "schema": draft.rendered.document["schema"],
             "digest": draft.digest,
             "campaign": draft.campaign,
-            "candidate": draft.candidate,
+            "candidate": draft.subject,
         },
         "template": {"name": draft.template.name, "digest": draft.template.digest},
         "ledger": {"origin": state.origin, "size": state.size, "root": state.root},

@@ -25,7 +25,7 @@ from anvil.projections.redactions import Known, redactions
 from anvil.projections.rendering import Draft, own_template
 from anvil.projections.seen import Seen
 
-SHARED_LAYOUTS = ("page.html.j2", "figure.html.j2")
+SHARED_LAYOUTS = ("page.html.j2", "parts.html.j2", "page.md.j2")
 """What the pages of every document are made with."""
 
 
@@ -85,7 +85,7 @@ def about(draft: Draft, state: State, policy: str) -> About:
         document=draft.document.name,
         document_schema=str(draft.rendered.document["schema"]),
         campaign=draft.campaign,
-        candidate=draft.candidate,
+        candidate=draft.subject,
         fold=TreeState(origin=state.origin, size=state.size, root=state.root),
         template=template_path(draft),
         template_digest=layout.digest(draft.template.source.encode()),

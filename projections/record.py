@@ -26,6 +26,7 @@ from anvil.ledger.events import (
     ArtifactRedacted,
     CaveatNoted,
     CheckCompleted,
+    CheckImported,
     DecisionRecorded,
     EngineExited,
     EngineIdentified,
@@ -44,6 +45,7 @@ from anvil.ledger.events import (
     LaunchStarted,
     LaunchStopped,
     LedgerCreated,
+    LoadImported,
     LoadMeasured,
     LogExcerpted,
     LogRetained,
@@ -58,6 +60,7 @@ from anvil.ledger.events import (
     StreamClosed,
     StreamOpened,
     SuiteCompleted,
+    SuiteImported,
     TripwireExcepted,
     WaiverGranted,
     WeightsInspected,
@@ -289,6 +292,9 @@ class _Growing:
                 | DecisionRecorded()
                 | ImportRecorded()
                 | StatementImported()
+                | CheckImported()
+                | SuiteImported()
+                | LoadImported()
             ):
                 self._campaign(seen).general.append(self._kept(seen))
             case (

@@ -126,7 +126,7 @@ def prepare(
             exceptions=used,
             software=software_version(),
         )
-        return Prepared(files, event, Subject(made_draft.campaign, made_draft.candidate), made_draft)
+        return Prepared(files, event, Subject(made_draft.campaign, made_draft.subject), made_draft)
 
 
 def _require_real(made_draft: Draft, events: Iterable[Seen]) -> None:
@@ -221,7 +221,10 @@ def _shown(made_draft: Draft) -> int:
 
 
 def _existing(made_draft: Draft, record: Record) -> int:
-    """Return how many launches of the candidate there are, those that nothing supports any more included."""
+    """Return how many launches of the candidate there are, or of all where it is about all of them.
+
+    Those that nothing supports any more are included.
+    """
     campaign = record.campaigns[made_draft.campaign]
     planned = {
         plan.key: plan.candidate
@@ -230,4 +233,4 @@ def _existing(made_draft: Draft, record: Record) -> int:
         for plan in kept.event.attempts
     }
     candidates = (launch.candidate or planned.get(launch.attempt) for launch in campaign.launches)
-    return sum(1 for candidate in candidates if candidate == made_draft.candidate)
+    return sum(1 for candidate in candidates if made_draft.subject in (None, candidate))

@@ -50,6 +50,11 @@ class Draft:
     is_synthetic: bool
 
     @property
+    def subject(self) -> str | None:
+        """The candidate that it is about; None where it is about all of them."""
+        return self.candidate if self.document.is_of_one_candidate else None
+
+    @property
     def digest(self) -> str:
         """The SHA-256 of the document's text."""
         return f"sha256:{hashlib.sha256(self.rendered.text.encode()).hexdigest()}"

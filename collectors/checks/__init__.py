@@ -8,8 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from pydantic import ValidationError
-
 from anvil.collectors.checks.canary import Canary
 from anvil.collectors.checks.coding import Coding
 from anvil.collectors.checks.execution import carry_out
@@ -20,7 +18,7 @@ from anvil.collectors.checks.image import Image
 from anvil.collectors.checks.interface import Check, CheckContext, Launched, UnderTest
 from anvil.collectors.checks.judging import not_carried_out
 from anvil.collectors.checks.ocr import Ocr
-from anvil.collectors.checks.parameters import parse
+from anvil.collectors.checks.parameters import misfits, parse
 from anvil.collectors.checks.reasoning_leak import ReasoningLeak
 from anvil.collectors.checks.responses import Responses
 from anvil.collectors.checks.retrieval import Retrieval
@@ -90,10 +88,4 @@ def complaints_of(check: str, parameters: Mapping[str, object]) -> Iterable[tupl
     if known is None:
         yield None, f"there is no check {check!r}", f"One of {', '.join(CHECKS)}"
         return
-    try:
-        known.parameters.model_validate(dict(parameters))
-    except ValidationError as error:
-        told = {str(item["loc"][0]) if item["loc"] else None: item for item in reversed(error.errors())}
-        for where, item in reversed(told.items()):
-            what = f"check {check!r}: {item['msg']}, found {str(item.get('input'))[:60]!r}"
-            yield where, what, f"It takes {', '.join(known.parameters.model_fields)}"
+    yield from misfits(known.parameters, f"check {check!r}", parameters)

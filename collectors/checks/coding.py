@@ -63,7 +63,7 @@ TASKS: dict[str, Task] = {
 class CodingParameters(Parameters):
     """Parameters of `coding`."""
 
-    visible_tokens: int = 512
+    visible_tokens: int = Field(default=512, ge=1)
     tasks: Annotated[
         tuple[Literal["count_vowels", "run_lengths", "second_largest"], ...],
         Field(strict=False, min_length=1, max_length=3),

@@ -12,6 +12,8 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
+from pydantic import Field
+
 from anvil.collectors.bodies import Unreadable, content, read_object
 from anvil.collectors.checks.interface import CheckContext
 from anvil.collectors.checks.judging import Fault, Judgement, common_faults, verdict
@@ -29,7 +31,7 @@ _WINDOW_MEMBERS = ("max_model_len", "context_length", "n_ctx")
 class IdentityParameters(Parameters):
     """Parameters of `identity`; what is answered is of no interest."""
 
-    visible_tokens: int = 4
+    visible_tokens: int = Field(default=4, ge=1)
 
 
 class Identity:

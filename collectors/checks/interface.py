@@ -24,6 +24,7 @@ from anvil.collectors.checks.parameters import Parameters, Thinking
 from anvil.collectors.completion import read_chat, read_chat_stream, read_responses
 from anvil.collectors.filler import GENERATOR, VERSION, Draws, Filler, seed_for
 from anvil.collectors.interface import Answer, Endpoint, Exchange, Recorder
+from anvil.ledger.blobs import BlobRef
 from anvil.ledger.drafts import Attachment
 from anvil.ledger.events.checks import CheckCompleted, GeneratedPrompt
 from anvil.ledger.events.engines import CapField
@@ -180,10 +181,11 @@ class CheckContext(Generic[ParametersT]):
         else:
             await asyncio.to_thread(self.keep, name, content, media_type)
 
-    def keep(self, name: str, content: bytes, media_type: str) -> None:
-        """Keep bytes as a private artifact of the event to come."""
+    def keep(self, name: str, content: bytes, media_type: str) -> BlobRef:
+        """Keep bytes as a private artifact of the event to come, and return what is kept."""
         blob = self.under_test.recorder.keep(content, name=name, check=self.check)
         self.attachments.append(Attachment(name, media_type, blob))
+        return blob
 
     def _claim(self, name: str) -> None:
         if not Subject.is_label(f"{name}.response"):

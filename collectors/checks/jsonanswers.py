@@ -18,8 +18,8 @@ from anvil.collectors.checks.judging import Fault, Judgement, text_faults
 from anvil.collectors.filler import Draws
 from anvil.collectors.interface import Answer
 
-_BLANKS = " \t\n\r"
-_FENCE = re.compile(r"```[^\n`]*\n(.*?)\n?[ \t]*```", re.DOTALL)
+BLANKS = " \t\n\r"
+FENCE = re.compile(r"```[^\n`]*\n(.*?)\n?[ \t]*```", re.DOTALL)
 _TRAILING_COMMA = re.compile(r",(\s*[}\]])")
 _COLOURS = ("amber", "crimson", "indigo", "olive", "silver", "teal")
 _TOOLS = ("anchor", "chisel", "hammer", "ladder", "pulley", "wrench")
@@ -72,15 +72,15 @@ def judge(ctx: CheckContext[Any], name: str, answer: Answer, value: dict[str, An
     return Judgement(name, answer, tuple(faults), lenient_passed=is_leniently(answer.visible, value))
 
 
-def strict_faults(text: str, value: dict[str, Any]) -> list[Fault]:
+def strict_faults(text: str, value: Any) -> list[Fault]:
     """Return what keeps a text from being `value` as JSON and nothing else."""
     try:
-        found = _read(text.strip(_BLANKS))
+        found = _read(text.strip(BLANKS))
     except (ValueError, RecursionError) as error:
         return [*_wrapped(text), Fault("deterministic_check_failed", f"not JSON: {error}")]
     if same(found, value):
         return []
-    if isinstance(found, dict) and set(found) > set(value):
+    if isinstance(found, dict) and isinstance(value, dict) and set(found) > set(value):
         extra = ", ".join(sorted(set(found) - set(value)))
         faults = [Fault("extra_keys", f"keys that were not asked for: {extra}")]
         if same({key: found[key] for key in value}, value):
@@ -91,22 +91,22 @@ def strict_faults(text: str, value: dict[str, Any]) -> list[Fault]:
 
 def _wrapped(text: str) -> list[Fault]:
     faults = []
-    fenced = _FENCE.search(text)
+    fenced = FENCE.search(text)
     if fenced:
         faults.append(Fault("fenced", "the object is in a code fence"))
-    rest = _FENCE.sub("", text) if fenced else text
-    if fenced and rest.strip(_BLANKS):
+    rest = FENCE.sub("", text) if fenced else text
+    if fenced and rest.strip(BLANKS):
         faults.append(Fault("prose_around", "there is text around the code fence"))
     elif not fenced and (found := _first_object(text)) is not None:
         begin, end, _ = found
-        if (text[:begin] + text[end:]).strip(_BLANKS):
+        if (text[:begin] + text[end:]).strip(BLANKS):
             faults.append(Fault("prose_around", "there is text around the object"))
     return faults
 
 
 def is_leniently(text: str, value: dict[str, Any]) -> bool:
     """Say whether a forgiving reader finds `value` in a text."""
-    fenced = _FENCE.search(text)
+    fenced = FENCE.search(text)
     found = _first_object(_TRAILING_COMMA.sub(r"\1", fenced.group(1) if fenced else text))
     if found is None or not isinstance(found[2], dict):
         return False

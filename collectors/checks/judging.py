@@ -222,7 +222,7 @@ def verdict(
         failure=first(judgement.failure for judgement in wrong),
         expected=len(counted),
         passed=sum(judgement.outcome == "passed" for judgement in counted),
-        requests=tuple(_request(ctx, judgement) for judgement in judgements),
+        requests=tuple(request_outcome(ctx, judgement) for judgement in judgements),
         findings=tuple(Parameter(name=name, value=value) for name, value in (findings or {}).items()),
         messages=messages(ctx, {judgement.name: judgement.message for judgement in judgements}),
     )
@@ -288,7 +288,8 @@ def _overall(outcomes: Iterable[Outcome]) -> Outcome:
     return next((outcome for outcome in order if outcome in found), "passed")
 
 
-def _request(ctx: CheckContext[Any], judgement: Judgement) -> RequestOutcome:
+def request_outcome(ctx: CheckContext[Any], judgement: Judgement) -> RequestOutcome:
+    """Return what became of a request as an event holds it."""
     answer = judgement.answer
     seen = answer.usage if answer else None
     warnings = judgement.warnings + (odd_things(ctx, answer) if answer else ())

@@ -13,8 +13,7 @@ from anvil.collectors.interface import Answer
 
 def judge_words(ctx: CheckContext[Any], name: str, answer: Answer, words: Sequence[str]) -> Judgement:
     """Judge an answer about a medium: every word stands in it, whole, whatever its case."""
-    if refuses(answer) or (answer.failure == "http_error" and answer.exchange.status in (400, 422)):
-        # A text request of this shape was answered before; what is refused is the medium.
+    if refuses_media(answer):
         return unsupported(name, answer)
     faults = text_faults(ctx, answer)
     if answer.failure is None and answer.visible.strip():
@@ -22,3 +21,8 @@ def judge_words(ctx: CheckContext[Any], name: str, answer: Answer, words: Sequen
         if absent:
             faults.append(Fault("wrong_value", f"not in the answer: {', '.join(absent)}"))
     return Judgement(name, answer, tuple(faults))
+
+
+def refuses_media(answer: Answer) -> bool:
+    """Say whether an endpoint refused a medium, where it had answered a text request of this shape before."""
+    return refuses(answer) or (answer.failure == "http_error" and answer.exchange.status in (400, 422))

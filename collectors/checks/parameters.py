@@ -61,6 +61,19 @@ def parse(model: type[ParametersT], check: str, given: Mapping[str, Any]) -> Par
         ) from error
 
 
+def misfits(
+    model: type[Parameters], what: str, given: Mapping[str, object]
+) -> Iterator[tuple[str | None, str, str]]:
+    """Yield what is wrong with parameters, each once: which one, what, and what to write. `what` has them."""
+    try:
+        model.model_validate(dict(given))
+    except ValidationError as error:
+        told = {str(item["loc"][0]) if item["loc"] else None: item for item in reversed(error.errors())}
+        for where, item in reversed(told.items()):
+            found = f"{what}: {item['msg']}, found {str(item.get('input'))[:60]!r}"
+            yield where, found, f"It takes {', '.join(model.model_fields)}"
+
+
 def _spelled(members: Mapping[str, Any]) -> Iterator[tuple[str, SettingValue]]:
     for name, value in members.items():
         if isinstance(value, tuple):

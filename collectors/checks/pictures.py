@@ -109,9 +109,13 @@ def data_url(media_type: str, content: bytes) -> str:
 
 def media_message(question: str, part: str, url: str) -> dict[str, Any]:
     """Return a user's message with one medium, in the engine's own kind of part, and a question."""
+    return {"role": "user", "content": [media_part(part, url), {"type": "text", "text": question}]}
+
+
+def media_part(part: str, url: str) -> dict[str, Any]:
+    """Return one medium as a part of a message, of the kind `part`."""
     # The Responses-like kinds hold the address itself; all others an object with it.
-    medium = {"type": part, "image_url": url} if part == "input_image" else {"type": part, part: {"url": url}}
-    return {"role": "user", "content": [medium, {"type": "text", "text": question}]}
+    return {"type": part, "image_url": url} if part == "input_image" else {"type": part, part: {"url": url}}
 
 
 def _chunk(kind: bytes, content: bytes) -> bytes:

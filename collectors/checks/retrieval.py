@@ -45,7 +45,7 @@ _ANY_END = frozenset({"stop", "length", "tool_calls"})
 class RetrievalParameters(Parameters):
     """Parameters of `retrieval`."""
 
-    visible_tokens: int = 64
+    visible_tokens: int = Field(default=64, ge=1)
     target_tokens: int = Field(default=128_000, ge=100)
     """Prompt tokens that are aimed at."""
     depths: Annotated[

@@ -29,8 +29,8 @@ _QUESTION = (
 class ThinkingControlParameters(Parameters):
     """Parameters of `thinking-control`; `thinking` itself is set by each request."""
 
-    visible_tokens: int = 512
-    reasoning_tokens: int = 4096
+    visible_tokens: int = Field(default=512, ge=1)
+    reasoning_tokens: int = Field(default=4096, ge=0)
     efforts: Annotated[tuple[Label, ...], Field(strict=False, max_length=8)] = ()
     """Efforts to try by name."""
 

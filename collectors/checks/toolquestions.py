@@ -89,11 +89,16 @@ def judge(
     warnings: tuple[str, ...] = ()
     if answer.failure is None:
         faults += call_faults(answer.tool_calls, city)
-        if found := _DEBRIS.search(answer.visible):
-            faults.append(Fault("protocol_debris", f"{found.group()!r} in the visible text"))
+        faults += debris_faults(answer)
         if answer.tool_calls and answer.finish_reason == "stop":
             warnings = ("call_with_finish_reason_stop",)
     return Judgement(name, answer, tuple(faults), warnings=warnings)
+
+
+def debris_faults(answer: Answer) -> list[Fault]:
+    """Return what remains of a tool protocol in the visible text."""
+    found = _DEBRIS.search(answer.visible)
+    return [Fault("protocol_debris", f"{found.group()!r} in the visible text")] if found else []
 
 
 def call_faults(calls: tuple[ToolCall, ...], city: str) -> list[Fault]:

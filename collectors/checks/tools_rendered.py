@@ -6,6 +6,8 @@ drops them; the other tool checks are then incomplete, which is not the model's 
 
 from __future__ import annotations
 
+from pydantic import Field
+
 from anvil.collectors.checks.interface import CheckContext
 from anvil.collectors.checks.judging import Fault, Judgement, common_faults, refuses, unsupported, verdict
 from anvil.collectors.checks.parameters import Parameters
@@ -19,7 +21,7 @@ _ANY_END = frozenset({"stop", "length", "tool_calls"})
 class ToolsRenderedParameters(Parameters):
     """Parameters of `tools-rendered`; the answers themselves are of no interest."""
 
-    visible_tokens: int = 16
+    visible_tokens: int = Field(default=16, ge=1)
 
 
 class ToolsRendered:

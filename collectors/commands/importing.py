@@ -17,10 +17,19 @@ from anvil.ledger.blobs import BlobStore
 from anvil.ledger.commands.output import answer, answer_json, json_option, place
 from anvil.ledger.drafts import Attachment, Draft
 from anvil.ledger.envelope import Envelope
-from anvil.ledger.events import ImportRecorded, StatementImported, build
-from anvil.ledger.files import open_plain
+from anvil.ledger.events import (
+    CheckImported,
+    Event,
+    ImportRecorded,
+    LoadImported,
+    StatementImported,
+    SuiteImported,
+    build,
+)
+from anvil.ledger.files import read_plain
 from anvil.ledger.header import Header, Subject
 from anvil.ledger.recording import Ledger
+from anvil.ledger.rowtable import MEDIA_TYPE
 from anvil.ledger.streams import record
 
 MAX_FILE = 64 << 20
@@ -40,6 +49,10 @@ class _Import:
     campaign: str
     taken: Taken
 
+    @property
+    def is_document(self) -> bool:
+        return self.taken.nature == "published-document"
+
     def event(self) -> ImportRecorded:
         return build(
             ImportRecorded,
@@ -51,6 +64,7 @@ class _Import:
                 "size_bytes": len(self.content),
                 "statements": len(self.taken.said),
                 "not_said": self.taken.not_said,
+                "withheld": self.taken.withheld,
             },
         )
 
@@ -61,11 +75,13 @@ class _Import:
             "digest": self.digest,
             "campaign": self.campaign,
             "not_said": list(self.taken.not_said),
+            "withheld": list(self.taken.withheld),
             "statements": [
                 {
                     "event": said.event.type,
                     "subject": _subject(self.campaign, said).members(),
                     "facts": said.event.facts(),
+                    **({} if said.rows is None else {"rows": len(said.rows.rows)}),
                 }
                 for said in self.taken.said
             ],
@@ -133,19 +149,15 @@ def import_files(
 # --- reading ----------------------------------------------------------------------------------------------
 
 
-def _read(path: Path, most: int) -> bytes:
+def _read(path: Path) -> bytes:
     try:
-        with open_plain(path) as file:
-            content = file.read(most + 1)
+        return read_plain(path, MAX_FILE)
     except OSError as error:
-        raise ImportRefused(f"{path} cannot be read: {error.strerror}") from error
-    if len(content) > most:
-        raise ImportRefused(f"{path} has more than {most} bytes; nothing was imported")
-    return content
+        raise ImportRefused(f"{path} cannot be read, and nothing was imported: {error.strerror}") from error
 
 
 def _take_apart(path: Path, kind: str | None, campaign: str | None) -> _Import:
-    content = _read(path, MAX_FILE)
+    content = _read(path)
     digest = _digest(content)
     try:
         importer = importer_of(content, kind)
@@ -166,26 +178,38 @@ def _digest(content: bytes) -> str:
 
 
 def _require_different(imports: Sequence[_Import]) -> None:
-    """Check that no two files would tell of the same campaign in the same format: only one could be rendered."""
+    """Check that no file comes twice, and no two documents tell of the same campaign in the same format.
+
+    Of documents only one could be rendered.
+    """
     seen: dict[tuple[str, str], Path] = {}
     for one in imports:
-        before = seen.setdefault((one.campaign, one.taken.format), one.path)
+        before = seen.setdefault(_key(one), one.path)
         if before is not one.path:
+            what = one.taken.format if one.is_document else one.digest
             raise ImportRefused(
-                f"{before} and {one.path} are both {one.taken.format} for campaign {one.campaign!r}; nothing was imported",
-                advice="Import each under a --campaign of its own.",
+                f"{before} and {one.path} are both {what} for campaign {one.campaign!r}; nothing was imported",
+                advice="Import each under a --campaign of its own."
+                if one.is_document
+                else "Name it once: the bytes are the same.",
             )
+
+
+def _key(one: _Import) -> tuple[str, str]:
+    """Return what a campaign can hold once: a document of a format, a file of evidence."""
+    return one.campaign, one.taken.format if one.is_document else one.digest
 
 
 def _require_new(ledger: Ledger, imports: Sequence[_Import]) -> None:
     """Check that the log has none of them yet. What was retracted does not count."""
-    wanted = {(one.campaign, one.taken.format): one.path for one in imports}
+    wanted = {_key(one): one.path for one in imports}
     retracted = {header.facts["target"] for _, _, header in _headers(ledger, "event.retracted/1")}
     for index, entry_hash, header in _headers(ledger, ImportRecorded.event_type):
-        path = wanted.get((header.subject.campaign or "", header.facts["format"]))
+        holds = header.facts["format" if header.facts["nature"] == "published-document" else "digest"]
+        path = wanted.get((header.subject.campaign or "", holds))
         if path is not None and entry_hash not in retracted:
             raise ImportRefused(
-                f"{path}: campaign {header.subject.campaign!r} already holds {header.facts['format']}, at index {index}",
+                f"{path}: campaign {header.subject.campaign!r} already holds {holds}, at index {index}",
                 advice=f"Import it under another --campaign, or take the other back: `anvil retract {index}`.",
             )
 
@@ -203,7 +227,7 @@ def _matched(imports: Sequence[_Import], evidence: tuple[Path, ...]) -> dict[str
     named = {digest for one in imports for said in one.taken.said for digest in _digests(said)}
     found: dict[str, bytes] = {}
     for path in evidence:
-        content = _read(path, MAX_FILE)
+        content = _read(path)
         digest = _digest(content)
         if digest not in named:
             raise ImportRefused(
@@ -224,26 +248,41 @@ def _subject(campaign: str, said: Said) -> Subject:
 
 
 def _drafts(one: _Import, blobs: BlobStore, attached: dict[str, bytes]) -> Iterator[Draft]:
-    is_public = one.taken.nature == "published-document"
-    source = Attachment("source", one.taken.media_type, blobs.put(one.content), is_public)
+    source = Attachment("source", one.taken.media_type, blobs.put(one.content), one.is_document)
     yield Draft(one.event(), Subject(one.campaign), (source,))
     for said in one.taken.said:
         kept = [blobs.put(attached[digest]) for digest in _digests(said) if digest in attached]
-        attachments = tuple(Attachment("evidence", "application/octet-stream", blob) for blob in kept)
-        yield Draft(said.event, _subject(one.campaign, said), attachments)
+        attachments = [Attachment("evidence", "application/octet-stream", blob) for blob in kept]
+        if said.rows is not None:
+            attachments.append(Attachment("rows", MEDIA_TYPE, blobs.put(said.rows.encode()), is_public=True))
+        yield Draft(said.event, _subject(one.campaign, said), tuple(attachments))
 
 
 def _tell(imports: Sequence[_Import], indices: list[int]) -> None:
     for one in imports:
-        topics = Counter(
-            said.event.topic for said in one.taken.said if isinstance(said.event, StatementImported)
-        )
-        counted = ", ".join(f"{count} {topic}" for topic, count in topics.items())
+        counts = Counter(_what(said.event) for said in one.taken.said)
+        counted = ", ".join(f"{count} {what}" for what, count in counts.items())
         answer(f"{one.path}: {one.taken.format}, campaign {one.campaign}")
         answer(f"  {len(one.taken.said)} statements: {counted}")
+        for event in (said.event for said in one.taken.said):
+            if isinstance(event, CheckImported | SuiteImported | LoadImported):
+                _tell_result(event)
         if one.taken.not_said:
             answer(f"  not said: {', '.join(one.taken.not_said)}")
+        if one.taken.withheld:
+            answer(f"  said only in the file: {', '.join(one.taken.withheld)}")
     if indices:
         answer(f"Recorded at index {indices[0]} to {indices[-1]}. See `anvil status`.")
     else:
         answer("Nothing was recorded: this was a dry run.")
+
+
+def _what(event: Event) -> str:
+    return event.topic if isinstance(event, StatementImported) else event.type.partition(".")[0]
+
+
+def _tell_result(event: CheckImported | SuiteImported | LoadImported) -> None:
+    what = event.type.partition(".")[0]
+    done = event.completed if isinstance(event, LoadImported) else event.passed
+    names = ", ".join(dict.fromkeys(found.finding.replace("_", " ") for found in event.findings))
+    answer(f"  {what} {event.called}: {done}/{event.expected}{f' ({names})' if names else ''}")

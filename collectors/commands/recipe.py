@@ -11,6 +11,7 @@ from anvil.collectors.checks import complaints_of
 from anvil.collectors.protocols import complaints_of_protocol
 from anvil.collectors.recipes import Attempt, Recipe, load_recipe
 from anvil.collectors.site import Site, load_site
+from anvil.collectors.suites import complaints_of_suite
 from anvil.ledger.commands.output import answer, answer_json, json_option, visible
 from anvil.ledger.wording import counted
 
@@ -33,7 +34,7 @@ def check(file: str, as_json: bool) -> None:
     Example:
       anvil recipe check recipes/mine.toml
     """
-    found = load_recipe(file, complaints_of, complaints_of_protocol)
+    found = load_recipe(file, complaints_of, complaints_of_protocol, complaints_of_suite)
     if as_json:
         attempts = [attempt.key for attempt in found.attempts]
         members = {
@@ -44,11 +45,13 @@ def check(file: str, as_json: bool) -> None:
         }
         answer_json("anvil.recipe.check/1", members)
         return
-    selected = len({check.name for attempt in found.attempts for check in attempt.checks})
+    checks = len({check.name for attempt in found.attempts for check in attempt.checks})
+    suites = len({suite.name for attempt in found.attempts for suite in attempt.suites})
     measured = len({chosen.name for attempt in found.attempts for chosen in attempt.protocols})
     answer(
-        f"{found.name}: {counted(len(found.attempts), 'attempt')}, {counted(selected, 'check')}, "
-        f"{counted(measured, 'protocol')}, {counted(len(found.experiments), 'experiment')}"
+        f"{found.name}: {counted(len(found.attempts), 'attempt')}, {counted(checks, 'check')}, "
+        f"{counted(suites, 'suite')}, {counted(measured, 'protocol')}, "
+        f"{counted(len(found.experiments), 'experiment')}"
     )
     answer(f"digest {found.digest}")
 
@@ -70,7 +73,7 @@ def show(file: str, keys: tuple[str, ...], site_file: Path | None, as_json: bool
     Example:
       anvil recipe show qwen38-27b-vllm-262k --attempt fp8-text-mtp3
     """
-    found = load_recipe(file, complaints_of, complaints_of_protocol)
+    found = load_recipe(file, complaints_of, complaints_of_protocol, complaints_of_suite)
     for key in keys:
         if found.attempt(key) is None:
             known = ", ".join(attempt.key for attempt in found.attempts)
@@ -110,6 +113,7 @@ def _members(found: Recipe, attempts: list[Attempt]) -> dict[str, Any]:
                 "port": attempt.host_port or attempt.port,
                 "settings": dict(attempt.settings),
                 "checks": [check.name for check in attempt.checks],
+                "suites": [suite.name for suite in attempt.suites],
                 "protocols": [chosen.name for chosen in attempt.protocols],
             }
             for attempt in attempts
@@ -126,6 +130,7 @@ def _text(attempt: Attempt) -> str:
         "port": attempt.host_port or attempt.port,
         "settings": ", ".join(f"{name} {_spell(value)}" for name, value in attempt.settings.items()),
         "checks": ", ".join(check.name for check in attempt.checks),
+        "suites": ", ".join(suite.name for suite in attempt.suites),
         "protocols": ", ".join(chosen.name for chosen in attempt.protocols),
         "env": " ".join([*(f"{n}={v}" for n, v in attempt.env.items()), *attempt.env_names]),
     }

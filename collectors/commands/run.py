@@ -24,6 +24,7 @@ from anvil.collectors.running.resuming import read_run
 from anvil.collectors.running.run import Done, Running, RunPlan, carry_out
 from anvil.collectors.running.space import Space
 from anvil.collectors.site import Site, load_site
+from anvil.collectors.suites import complaints_of_suite
 from anvil.collectors.withholding import Secrets
 from anvil.ledger.commands.output import answer, answer_json, json_option, place
 from anvil.ledger.errors import CollectorError
@@ -38,7 +39,9 @@ _file = click.Path(path_type=Path, dir_okay=False, exists=True)
 @click.argument("recipe", required=False)
 @click.option("--site", "site_file", type=_file, help="What belongs to this host (default: anvil-site.toml).")
 @click.option("--campaign", help="Record under this campaign instead of the recipe's.")
-@click.option("--only", multiple=True, metavar="NAME", help="Only this check or protocol; may be repeated.")
+@click.option(
+    "--only", multiple=True, metavar="NAME", help="Only this check, suite or protocol; may be repeated."
+)
 @click.option(
     "--attempt", "attempts", multiple=True, metavar="KEY", help="Only this attempt; may be repeated."
 )
@@ -84,14 +87,17 @@ def run(
     site = load_site(site_file)
     if only_gates and recipe is not None:
         look_at_gates(
-            load_recipe(recipe, complaints_of, complaints_of_protocol), site, campaign, as_json=as_json
+            load_recipe(recipe, complaints_of, complaints_of_protocol, complaints_of_suite),
+            site,
+            campaign,
+            as_json=as_json,
         )
         return
     planning: Planning | None = None
     if resume is not None:
         planning = partial(_plan_rest, resume, site, base_url)
     elif recipe is not None:
-        known = load_recipe(recipe, complaints_of, complaints_of_protocol)
+        known = load_recipe(recipe, complaints_of, complaints_of_protocol, complaints_of_suite)
         ready = _plan(known, site, campaign, only, attempts, base_url)
         planning = lambda _: ready  # noqa: E731
     told = narrator()
@@ -135,7 +141,14 @@ def _plan_rest(stream: str, site: Site, base_url: str | None, ledger: Ledger) ->
         CollectorError: there is no such run, or nothing is left of it.
     """
     continued = read_run(ledger, stream)
-    recipe = parse_recipe(continued.recipe, f"the recipe of {stream}", complaints_of, complaints_of_protocol)
+    recipe = parse_recipe(
+        continued.recipe,
+        f"the recipe of {stream}",
+        complaints_of,
+        complaints_of_protocol,
+        complaints_of_suite,
+        suite_files=continued.suite_files,
+    )
     attempt = recipe.attempt(continued.attempt)
     if attempt is None or not continued.left(attempt):
         raise CollectorError(
@@ -212,8 +225,9 @@ def _plan(
 ) -> RunPlan:
     _require_known("attempt", attempts, [a.key for a in recipe.attempts])
     chosen = tuple(a for a in recipe.attempts if not attempts or a.key in attempts)
-    known = [name for a in chosen for c in (*a.checks, *a.protocols) for name in (c.name, c.id)]
-    _require_known("check or protocol", only, known)
+    selected = [one for a in chosen for one in (*a.checks, *a.suites, *a.protocols)]
+    known = [name for one in selected for name in (one.name, one.id)]
+    _require_known("check, suite or protocol", only, known)
     if campaign is not None and not Subject.is_label(campaign):
         raise click.BadParameter(
             f"{campaign!r} is no label: small letters, digits, and . _ - after the first"

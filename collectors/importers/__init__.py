@@ -8,10 +8,43 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from anvil.collectors.importers.aiperf import AIPERF
+from anvil.collectors.importers.bakeoff import BAKEOFF
+from anvil.collectors.importers.benchmark import BENCHMARK
+from anvil.collectors.importers.control import CONTROL
 from anvil.collectors.importers.document import DocumentImporter
+from anvil.collectors.importers.enginelog import EngineLogImporter
+from anvil.collectors.importers.evidence import parsed
+from anvil.collectors.importers.guidellm import GUIDELLM
 from anvil.collectors.importers.interface import Importer, ImportRefused
+from anvil.collectors.importers.lm_eval import LM_EVAL
+from anvil.collectors.importers.loadfailure import LOAD_FAILURE
+from anvil.collectors.importers.multimodal import MULTIMODAL
+from anvil.collectors.importers.preflight import PREFLIGHT
+from anvil.collectors.importers.reading import Part, found
+from anvil.collectors.importers.sglang import SGLANG
+from anvil.collectors.importers.startup import STARTUP
+from anvil.collectors.importers.toolfiles import parsed as read
+from anvil.collectors.importers.vllm import VLLM
 
-KINDS: Mapping[str, Importer] = {importer.kind: importer for importer in (DocumentImporter(),)}
+_IMPORTERS: tuple[Importer, ...] = (
+    DocumentImporter(),
+    BENCHMARK,
+    BAKEOFF,
+    PREFLIGHT,
+    MULTIMODAL,
+    CONTROL,
+    STARTUP,
+    LOAD_FAILURE,
+    VLLM,
+    SGLANG,
+    GUIDELLM,
+    AIPERF,
+    LM_EVAL,
+    EngineLogImporter(),
+)
+
+KINDS: Mapping[str, Importer] = {importer.kind: importer for importer in _IMPORTERS}
 """Kind to its importer, in the order in which they are asked."""
 
 
@@ -26,7 +59,20 @@ def importer_of(content: bytes, kind: str | None) -> Importer:
     for importer in KINDS.values():
         if importer.recognises(content):
             return importer
-    if len(KINDS) == 1:  # its own refusal says what is wrong with the file
-        return next(iter(KINDS.values()))
+    raise _not_recognised(content)
+
+
+def _not_recognised(content: bytes) -> ImportRefused:
+    """Return why no importer knows a file.
+
+    Raises:
+        ImportRefused: it is no JSON object.
+    """
+    Part.of(read(content))  # what is no JSON at all is said before what some tools write in it
+    part = Part.of(parsed(content))
+    schema = part.members.get("schema", part.members.get("schema_version"))
+    what = "it has no schema that is known" if schema is None else f"its schema is {found(schema)}"
     known = "; ".join(f"{name}: {', '.join(importer.knows)}" for name, importer in KINDS.items())
-    raise ImportRefused("no importer recognises it", advice=f"Known are {known}. --kind chooses one.")
+    return ImportRefused(
+        f"no importer recognises it: {what}", advice=f"Known are {known}. --kind chooses one."
+    )

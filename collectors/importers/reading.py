@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Flag, auto
 from typing import Any
@@ -25,12 +25,26 @@ from anvil.ledger.events.imports import StatedValue
 from anvil.ledger.header import Subject
 from anvil.ledger.public import Place
 
-MAX_SIZE = 1 << 20
-"""Bytes in a document at most."""
 
-MAX_DEPTH = 16
-MAX_MEMBERS = 500
-"""Members of one object or list at most."""
+@dataclass(frozen=True)
+class Bounds:
+    """How large a file may be."""
+
+    what: str
+    size: int
+    """Bytes at most."""
+    depth: int
+    members: int
+    """Members of one object or list at most."""
+    advice: str
+
+
+DOCUMENT = Bounds(
+    "a document", 1 << 20, 16, 500, "A summary is small. Attach large evidence with `anvil observe --attach`."
+)
+EVIDENCE = Bounds(
+    "a file of evidence", 32 << 20, 16, 200_000, "Import its parts, or attach it to an observation."
+)
 
 _PLACE: TypeAdapter[str] = TypeAdapter(Place)
 
@@ -69,16 +83,24 @@ class Member:
     is_optional: bool = False
 
 
-def parse(content: bytes) -> Any:
-    """Return the JSON value of a file; numbers are `Number`.
+def no_constant(name: str) -> Any:
+    """Refuse a word that is no JSON.
+
+    Raises:
+        ImportRefused: always.
+    """
+    raise ImportRefused(f"{name} is not a JSON number")
+
+
+def parse(content: bytes, bounds: Bounds = DOCUMENT, constant: Callable[[str], Any] = no_constant) -> Any:
+    """Return the JSON value of a file; numbers are `Number`. `constant` says what NaN and Infinity mean.
 
     Raises:
         ImportRefused: it is too large, too deep, no UTF-8, no JSON, or no JSON that everybody reads alike.
     """
-    if len(content) > MAX_SIZE:
+    if len(content) > bounds.size:
         raise ImportRefused(
-            f"it has {len(content)} bytes, a document at most {MAX_SIZE}",
-            advice="A summary is small. Attach large evidence with `anvil observe --attach`.",
+            f"it has {len(content)} bytes, {bounds.what} at most {bounds.size}", advice=bounds.advice
         )
     try:
         value = json.loads(
@@ -86,7 +108,7 @@ def parse(content: bytes) -> Any:
             object_pairs_hook=_object,
             parse_float=Number,
             parse_int=Number,
-            parse_constant=_constant,
+            parse_constant=constant,
         )
     except UnicodeDecodeError as error:
         raise ImportRefused(f"it is not UTF-8: byte {error.start}") from error
@@ -95,8 +117,8 @@ def parse(content: bytes) -> Any:
             f"it is not one JSON value: {error.msg} at line {error.lineno}, column {error.colno}"
         ) from error
     except RecursionError as error:
-        raise ImportRefused(f"it is nested more than {MAX_DEPTH} deep") from error
-    _require_bounds(value, 0)
+        raise ImportRefused(f"it is nested more than {bounds.depth} deep") from error
+    _require_bounds(value, bounds, 0)
     return value
 
 
@@ -109,18 +131,16 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return made
 
 
-def _constant(name: str) -> Any:
-    raise ImportRefused(f"{name} is not a JSON number")
-
-
-def _require_bounds(value: Any, depth: int) -> None:
-    if depth > MAX_DEPTH:
-        raise ImportRefused(f"it is nested more than {MAX_DEPTH} deep")
+def _require_bounds(value: Any, bounds: Bounds, depth: int) -> None:
+    if depth > bounds.depth:
+        raise ImportRefused(f"it is nested more than {bounds.depth} deep")
     if isinstance(value, dict | list):
-        if len(value) > MAX_MEMBERS:
-            raise ImportRefused(f"an object or list has {len(value)} members, at most {MAX_MEMBERS} are read")
+        if len(value) > bounds.members:
+            raise ImportRefused(
+                f"an object or list has {len(value)} members, at most {bounds.members} are read"
+            )
         for item in value.values() if isinstance(value, dict) else value:
-            _require_bounds(item, depth + 1)
+            _require_bounds(item, bounds, depth + 1)
 
 
 def shown(value: object) -> str:

@@ -59,6 +59,10 @@ FINDINGS: Mapping[str, tuple[Severity, str]] = MappingProxyType(
             "suspicious",
             "the load client's process was killed: what was under way is not there",
         ),
+        "sent_late": (
+            "suspicious",
+            "requests of an open loop were sent later than their moments, so that the rate was not kept",
+        ),
         "ttft_falls_along_ladder": (
             "suspicious",
             "a longer prompt was answered sooner than a shorter one, and the cache does not explain it",
@@ -228,7 +232,7 @@ _OF_ROWS: Mapping[str, Callable[[RunRow, Row, Asked], bool]] = {
 def _of_run(run: RunRow, rows: Sequence[Row], done: Sequence[Row], asked: Asked) -> Iterator[Finding]:
     if run.stepped:
         yield Finding("clock_stepped")
-    if most_in_flight(run, rows) > run.concurrency:
+    if run.concurrency is not None and most_in_flight(run, rows) > run.concurrency:
         yield Finding("more_in_flight_than_cap")
     planned = set(range(asked.requests))
     missing = planned - {row.index for row in rows}

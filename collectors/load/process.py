@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, TypeVar
 
 from anvil.collectors.interface import Deadlines, Endpoint
-from anvil.collectors.load.closed_loop import Progress
+from anvil.collectors.load.loop import Progress
 from anvil.collectors.load.requests import PlannedRequest
 from anvil.collectors.load.spool import Spool
 from anvil.ledger.errors import CollectorError
@@ -27,13 +27,18 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Load:
-    """What is to be sent, to whom, and where what comes is written down."""
+    """What is to be sent, to whom, and where what comes is written down.
+
+    With a `schedule` each request is sent at its moment (`anvil.collectors.load.open_loop`); without one, when
+    one of `concurrency` streams is free for it.
+    """
 
     endpoint: Endpoint
     requests: Sequence[PlannedRequest]
     concurrency: int
     deadlines: Deadlines
     spool: Spool
+    schedule: Sequence[int] | None = None
 
     def job(self) -> dict[str, Any]:
         """Return what the process is told."""
@@ -48,6 +53,7 @@ class Load:
                 "concurrency": self.concurrency,
                 "deadlines": asdict(self.deadlines),
             },
+            "schedule": None if self.schedule is None else list(self.schedule),
             "requests": [[item.index, item.cap_tokens, item.body.decode()] for item in self.requests],
         }
 

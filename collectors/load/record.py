@@ -35,8 +35,8 @@ class RunRecord(Line):
     """Whether the clock was set while the run went on: then it is void."""
     aborted: bool
     """Whether the run was ended before all was sent."""
-    concurrency: Count
-    """How many requests are in flight at most."""
+    concurrency: Count | None
+    """How many requests are in flight at most; null in an open loop, which has no limit."""
     served_model: str
     """Which model was asked."""
     ended_ns: Moment

@@ -24,7 +24,9 @@ from typing import Any
 
 from anvil.collectors.interface import Deadlines, Endpoint
 from anvil.collectors.load.calibration import calibrate
-from anvil.collectors.load.closed_loop import ClosedLoop, Progress
+from anvil.collectors.load.closed_loop import ClosedLoop
+from anvil.collectors.load.loop import Loop, Progress
+from anvil.collectors.load.open_loop import OpenLoop
 from anvil.collectors.load.requests import PlannedRequest, Target
 from anvil.collectors.load.spool import Spool
 from anvil.collectors.trust import trusting
@@ -61,17 +63,20 @@ def _loaded(job: dict[str, Any]) -> dict[str, Any]:
     is_tls = endpoint.base_url.startswith("https:")
     target = Target.of(endpoint, tls=trusting(ca_file) if is_tls else None)
     requests = [PlannedRequest(index, body.encode(), cap) for index, cap, body in job["requests"]]
+    schedule = job["schedule"]
     del job
     writing = spool.writing()
-    loop = ClosedLoop(
-        target,
-        requests,
-        concurrency=at["concurrency"],
-        deadlines=Deadlines(**at["deadlines"]),
-        stop=stop,
-        keep=writing.keep,
-        told=_Telling().told,
-    )
+    more: dict[str, Any] = {
+        "deadlines": Deadlines(**at["deadlines"]),
+        "stop": stop,
+        "keep": writing.keep,
+        "told": _Telling().told,
+    }
+    loop: Loop
+    if schedule is None:
+        loop = ClosedLoop(target, requests, concurrency=at["concurrency"], **more)
+    else:
+        loop = OpenLoop(target, requests, schedule=schedule, **more)
     writing.begun(loop.so_far())
     gc.collect()
     gc.freeze()

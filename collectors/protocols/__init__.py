@@ -24,6 +24,7 @@ from anvil.collectors.protocols.interface import (
     RunSeen,
 )
 from anvil.collectors.protocols.near_limit import NearLimit
+from anvil.collectors.protocols.open_loop import OpenLoop
 from anvil.collectors.protocols.prefix_cache import PrefixCache
 
 __all__ = [
@@ -47,6 +48,7 @@ _ALL: tuple[LoadProtocol[Any], ...] = (
     PrefixCache(),
     ContextLadder(),
     NearLimit(),
+    OpenLoop(),
 )
 
 PROTOCOLS: Mapping[str, LoadProtocol[Any]] = {protocol.id: protocol for protocol in _ALL}

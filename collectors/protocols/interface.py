@@ -79,12 +79,12 @@ ParametersT = TypeVar("ParametersT", bound=ProtocolParameters)
 class Cell:
     """One protocol at one concurrency and size: what is the same in all its runs.
 
-    `parameters` are facts for the event besides those that it has fields for. `rate_per_s` is for an open
-    loop, which is not carried out yet.
+    `parameters` are facts for the event besides those that it has fields for. An open loop has a `rate_per_s` and
+    no `concurrency`: as many requests are in flight as have not ended.
     """
 
     name: str
-    concurrency: int
+    concurrency: int | None
     requests: int
     runs: int
     output_cap_tokens: int
@@ -111,6 +111,7 @@ class RunPlan:
     prompts: tuple[Prompt, ...] = ()
     observed: tuple[Parameter, ...] = ()
     notes: Mapping[str, Any] = field(default_factory=dict)
+    schedule: tuple[int, ...] | None = None
 
     @property
     def prompt_lines(self) -> bytes | None:

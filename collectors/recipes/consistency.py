@@ -291,13 +291,14 @@ def windows(file: RecipeFile, attempt: Attempt, at: KeyPath) -> Iterator[Complai
     window = attempt.settings.get("context_tokens")
     if not isinstance(window, int):
         return
-    for check in attempt.checks:
-        target = check.parameters.get("target_tokens", check.parameters.get("floor_tokens"))
+    for kind, one in (*(("checks", c) for c in attempt.checks), *(("suites", s) for s in attempt.suites)):
+        target = one.parameters.get("target_tokens", one.parameters.get("floor_tokens"))
         if isinstance(target, int) and target >= window:
             yield Complaint(
-                (*at, "checks"),
-                f"check {check.name!r} sends {target} tokens and more, and {attempt.key!r} has a window of {window}",
-                "Select another check in this attempt's `checks`, or give it a larger window",
+                (*at, kind),
+                f"{kind.removesuffix('s')} {one.name!r} sends {target} tokens and more, "
+                f"and {attempt.key!r} has a window of {window}",
+                f"Select another {kind.removesuffix('s')} in this attempt's `{kind}`, or give it a larger window",
             )
 
 

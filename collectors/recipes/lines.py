@@ -7,10 +7,11 @@
 
 from __future__ import annotations
 
+import json
 import re
 import tomllib
 from bisect import bisect_right
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from anvil.collectors.recipes.problems import KeyPath
 
@@ -30,8 +31,9 @@ _STRING = re.compile(
 class _Scanner:
     """Walks once over a document and notes the line of each key path."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, read: Callable[[str], str]) -> None:
         self.text = text
+        self.read = read
         self.at = 0
         self.ends = [match.start() for match in re.finditer("\n", text)]
         self.found: dict[KeyPath, int] = {(): 1}
@@ -45,6 +47,11 @@ class _Scanner:
             else:
                 self._pair(table)
         return self.found
+
+    def begin(self) -> None:
+        """Step over one value that is the whole document."""
+        self._skip(_BLANK)
+        self._value(())
 
     def _line(self) -> int:
         return bisect_right(self.ends, self.at - 1) + 1
@@ -86,7 +93,7 @@ class _Scanner:
         while True:
             self._skip(_SPACE)
             if self.text[self.at] in "\"'":
-                keys.append(str(tomllib.loads(f"x={self._take(_STRING)}")["x"]))
+                keys.append(self.read(self._take(_STRING)))
             else:
                 keys.append(self._take(_BARE))
             self._skip(_SPACE)
@@ -100,7 +107,7 @@ class _Scanner:
         after, self.at = self.at, start
         for count in range(1, len(keys) + 1):
             self._note((*table, *keys[:count]))
-        self.at = after + 1  # the equals sign
+        self.at = after + 1  # the equals sign; in JSON a colon
         self._value((*table, *keys))
 
     def _value(self, path: KeyPath) -> None:
@@ -133,7 +140,17 @@ class _Scanner:
 
 def key_lines(text: str) -> Mapping[KeyPath, int]:
     """Return the line of each key path of a document that `tomllib` accepts."""
-    return _Scanner(text).document()
+    return _Scanner(text, lambda quoted: str(tomllib.loads(f"x={quoted}")["x"])).document()
+
+
+def json_key_lines(text: str) -> Mapping[KeyPath, int]:
+    """Return the line of each key path of a JSON object that `json` accepts.
+
+    To a reader that steps over values JSON is an inline table of TOML with other signs between key and value.
+    """
+    scanner = _Scanner(text, json.loads)
+    scanner.begin()
+    return scanner.found
 
 
 def line_of(lines: Mapping[KeyPath, int], path: KeyPath) -> int:

@@ -6,15 +6,17 @@ else is a path.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from importlib.resources import files
 from pathlib import Path
 
 from anvil.collectors.recipes.consistency import JudgeCheck, JudgeProtocol, complaints
 from anvil.collectors.recipes.recipe import Recipe, RecipeFile
 from anvil.collectors.recipes.resolve import resolve_attempt
+from anvil.collectors.recipes.suitefiles import JudgeSuite, SuiteFiles, suite_complaints
 from anvil.collectors.recipes.tomlfile import TomlFile, read_toml, validated
 from anvil.ledger.errors import CollectorError
-from anvil.ledger.files import open_plain
+from anvil.ledger.files import read_plain
 
 _PACKAGE = "anvil.recipes"
 _LONGEST = 1 << 20
@@ -31,11 +33,12 @@ def load_recipe(
     path_or_name: str | Path,
     judge: JudgeCheck | None = None,
     judge_protocol: JudgeProtocol | None = None,
+    judge_suite: JudgeSuite | None = None,
 ) -> Recipe:
     """Return a recipe, read, found consistent and resolved.
 
-    `judge` knows which checks there are and what they can be told, `judge_protocol` the same of protocols;
-    without them these are not looked at.
+    `judge` knows which checks there are and what they can be told, `judge_protocol` the same of protocols and
+    `judge_suite` of suites; without them these are not looked at.
 
     Raises:
         FileRefused: it is no recipe, or combines what cannot be; each problem has its line and what
@@ -43,7 +46,8 @@ def load_recipe(
         CollectorError: there is no such file, and no packaged recipe of that name.
     """
     source, content = _content(path_or_name)
-    return parse_recipe(content, source, judge, judge_protocol)
+    directory = None if source != str(path_or_name) else Path(source).parent
+    return parse_recipe(content, source, judge, judge_protocol, judge_suite, directory=directory)
 
 
 def parse_recipe(
@@ -51,19 +55,28 @@ def parse_recipe(
     source: str,
     judge: JudgeCheck | None = None,
     judge_protocol: JudgeProtocol | None = None,
+    judge_suite: JudgeSuite | None = None,
+    *,
+    directory: Path | None = None,
+    suite_files: Mapping[str, bytes] | None = None,
 ) -> Recipe:
     """Return the recipe that these bytes are; `source` is how its problems name the file.
+
+    `directory` is the recipe's folder, where the files of its suites are looked for; of a run that is continued
+    they are at hand as `suite_files`.
 
     Raises:
         FileRefused: as for `load_recipe`.
     """
     toml = read_toml(content, source, "recipe")
     file = validated(toml, RecipeFile)
-    toml.refuse(complaints(file, judge, judge_protocol))
-    return _recipe(toml, file)
+    suites = SuiteFiles(file, directory, suite_files or {})
+    found = complaints(file, judge, judge_protocol)
+    toml.refuse([*found, *suites.complaints, *suite_complaints(file, suites, judge_suite)])
+    return _recipe(toml, file, suites)
 
 
-def _recipe(toml: TomlFile, file: RecipeFile) -> Recipe:
+def _recipe(toml: TomlFile, file: RecipeFile, suites: SuiteFiles) -> Recipe:
     return Recipe(
         name=file.name,
         campaign=file.campaign,
@@ -76,6 +89,7 @@ def _recipe(toml: TomlFile, file: RecipeFile) -> Recipe:
         experiments=file.experiments,
         restoration=file.restoration,
         deadlines=file.deadlines,
+        suite_files=suites.content,
     )
 
 
@@ -90,13 +104,10 @@ def _content(path_or_name: str | Path) -> tuple[str, bytes]:
             )
         return f"{name}{_SUFFIX}", (files(_PACKAGE) / f"{name}{_SUFFIX}").read_bytes()
     try:
-        with open_plain(Path(name)) as file:
-            content = file.read(_LONGEST + 1)
+        content = read_plain(Path(name), _LONGEST)
     except OSError as error:
         raise CollectorError(
             f"the recipe {name!r} cannot be read: {error.strerror}",
             advice=f"Name a file, or one of: {', '.join(packaged_recipes())}.",
         ) from error
-    if len(content) > _LONGEST:
-        raise CollectorError(f"the recipe {name!r} has more than {_LONGEST:,} bytes; no recipe has so many")
     return name, content

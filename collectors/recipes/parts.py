@@ -178,15 +178,27 @@ class SelectedCheck(Selected):
     """A functional check: a `[[checks]]` block."""
 
 
+SuiteFile = Annotated[
+    str,
+    StringConstraints(
+        pattern=r"^[A-Za-z0-9._-]+(?:/[A-Za-z0-9._-]+)*\.(?:toml|json)$",
+        max_length=300,
+    ),
+]
+"""A TOML or JSON file by its path relative to the recipe: `suites/mine.toml`."""
+
+
 class SelectedSuite(Selected):
     """A set of repeated checks: a `[[suites]]` block."""
 
     repetitions: Annotated[int, Field(ge=1, le=1000)] = 3
     """How often each item is repeated."""
     required_rate: DecimalText = "1.0"
-    """The share of repetitions in which an item must pass."""
-    corpus: Digest | None = None
-    """The digest of an external corpus' bytes."""
+    """The share of repetitions in which an item must pass to be called stable: above 0, at most 1."""
+    file: SuiteFile | None = None
+    """The file of an external suite; its `name` is this `id`."""
+    digest: Digest | None = None
+    """What that file, or the corpus of `multimodal`, must be; whatever it is, its digest is recorded."""
 
 
 class SelectedProtocol(Selected):

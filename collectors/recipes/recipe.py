@@ -132,6 +132,8 @@ class Recipe:
     experiments: tuple[Experiment, ...]
     restoration: tuple[RestorationGate, ...]
     deadlines: Deadlines
+    suite_files: Mapping[str, bytes] = field(default_factory=dict, repr=False)
+    """The bytes of external suites by the names that the recipe gives their files."""
 
     def attempt(self, key: str) -> Attempt | None:
         """Return the attempt with this key, or None."""

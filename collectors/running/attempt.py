@@ -21,6 +21,7 @@ import time
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 from anvil.collectors.checks import (
@@ -35,6 +36,7 @@ from anvil.collectors.checks import (
 )
 from anvil.collectors.checks.control import ThinkingControl
 from anvil.collectors.checks.interface import Launched as LaunchedForChecks
+from anvil.collectors.checks.judging import Judgement
 from anvil.collectors.cleaning import clean_event
 from anvil.collectors.client import Client
 from anvil.collectors.health import Health, observe_health
@@ -50,6 +52,8 @@ from anvil.collectors.running.measuring import Measuring
 from anvil.collectors.running.narration import Narrator
 from anvil.collectors.running.planning import Planned
 from anvil.collectors.running.space import ADVICE, DiskFull, Space
+from anvil.collectors.running.suites import SuitesLeft, Watched
+from anvil.collectors.suites import Chosen
 from anvil.ledger import events
 from anvil.ledger.drafts import Attachment
 from anvil.ledger.events import Event, WeightsInspected
@@ -82,15 +86,18 @@ class AttemptRun:
     """What its checks have seen so far; of a run that is continued, what they saw there."""
     weights: WeightsInspected | None = None
     """What was seen of its weights on this host; null when nothing was."""
+    suites: Sequence[Chosen] = ()
     _launches: int = 0
     _was_ready: bool = False
     _is_relaunch_due: bool = False
     _shortage: str | None = None
     _left: list[SelectedCheck] = field(init=False)
     """The selected checks that have left no event yet."""
+    _suites: SuitesLeft = field(init=False)
 
     def __post_init__(self) -> None:
         self._left = list(self.selected)
+        self._suites = SuitesLeft(self.planned, self.recorder, self.narrator, self._append, self.suites)
 
     async def run(self, holder: str | None = None) -> None:
         """Carry the attempt out to its end; `holder` is who has its port or a GPU, null for nobody.
@@ -173,6 +180,7 @@ class AttemptRun:
             event = not_carried_out(ctx, CHECKS[chosen.id], "prerequisite_failed", why)
             self._append(event, ctx.attachments)
             self.narrator.judged(chosen.name, event)
+        self._suites.none(under_test, why)
 
     async def _watch(self, running: Running, started_ns: int) -> None:
         """Wait for the engine, ask who it is, and carry the checks out."""
@@ -245,8 +253,7 @@ class AttemptRun:
 
     async def _check(self, under_test: UnderTest, running: Running, health: Health) -> None:
         for chosen in tuple(self._left):
-            if self._may_relaunch(running) and await _has_exited(running):
-                self._is_relaunch_due = True
+            if await self._waits_for_relaunch(running):
                 break
             recorder = self.recorder.about(self.planned.subject, chosen.name)
             noting = replace(under_test, recorder=recorder)
@@ -263,11 +270,21 @@ class AttemptRun:
             self._append(event, ctx.attachments)
             self._left.remove(chosen)
             self.narrator.judged(chosen.name, event)
+        obstacle, is_over = (
+            partial(self._obstacle, running, health),
+            partial(self._waits_for_relaunch, running),
+        )
+        await self._suites.run(under_test, Watched(obstacle, partial(_broke_off, running), is_over))
         if self._shortage is not None:
             key = self.planned.attempt.key
             raise DiskFull(
                 f"attempt {key!r} was ended before its last check: {self._shortage}", advice=ADVICE
             )
+
+    async def _waits_for_relaunch(self, running: Running) -> bool:
+        if self._may_relaunch(running) and await _has_exited(running):
+            self._is_relaunch_due = True
+        return self._is_relaunch_due
 
     async def _carry_out(self, check: Check[Any], ctx: CheckContext[Any]) -> CheckCompleted:
         try:
@@ -305,8 +322,8 @@ async def _has_exited(running: Running) -> bool:
     return state is not None and (running.is_ours or state is not NOBODY_KNOWS)
 
 
-async def _broke_off(running: Running, event: CheckCompleted) -> bool:
-    """Say whether a check has no verdict because its engine ended meanwhile."""
+async def _broke_off(running: Running, event: CheckCompleted | Judgement) -> bool:
+    """Say whether a check or a request has no verdict because its engine ended meanwhile."""
     if event.outcome == "passed":
         return False
     until = time.monotonic() + (_EXIT_SHOWS_S if event.failure in _BROKEN else 0.0)

@@ -21,8 +21,8 @@ from anvil.collectors.cleaning import clean_event
 from anvil.collectors.host.telemetry import Telemetry
 from anvil.collectors.interface import Deadlines, Endpoint
 from anvil.collectors.load.cachestate import EngineCounts, prove_state
-from anvil.collectors.load.closed_loop import Progress
 from anvil.collectors.load.findings import Asked, find
+from anvil.collectors.load.loop import Progress
 from anvil.collectors.load.process import Load, LoadProcess
 from anvil.collectors.load.spool import Spool
 from anvil.collectors.protocols import NOTHING_MORE, Cell, LoadProtocol, Phase, ProtocolContext
@@ -116,7 +116,9 @@ class CellRuns:
         """
         plan = await turn.protocol.plan(turn.ctx, turn.cell, turn.phase, turn.number)
         begun, spool = self._begin(turn, plan)
-        load = Load(self.endpoint, plan.requests, turn.cell.concurrency, self.deadlines, spool)
+        load = Load(
+            self.endpoint, plan.requests, turn.cell.concurrency or 0, self.deadlines, spool, plan.schedule
+        )
         process = LoadProcess(load.job(), told)
         earlier = await self.metrics()
         with Telemetry(self.gpus) as telemetry:

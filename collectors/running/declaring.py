@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from anvil.collectors.protocols import PROTOCOLS, Cell, parameters_of
-from anvil.collectors.recipes import Recipe, SelectedCheck, SelectedProtocol
+from anvil.collectors.recipes import Recipe, SelectedCheck, SelectedProtocol, SelectedSuite
 from anvil.collectors.running.planning import Planned
 from anvil.collectors.withholding import clean_argv
 from anvil.ledger.events import RecipeDeclared
@@ -22,17 +22,21 @@ from anvil.ledger.wording import counted
 
 @dataclass(frozen=True)
 class Selection:
-    """What a run carries out in one attempt: checks, and protocols with those of their cells that are left."""
+    """What a run carries out in one attempt: checks, suites, and protocols with those of their cells that are left."""
 
     checks: tuple[SelectedCheck, ...] = ()
     protocols: tuple[SelectedCells, ...] = ()
+    suites: tuple[SelectedSuite, ...] = ()
 
     def __bool__(self) -> bool:
-        return bool(self.checks or self.protocols)
+        return bool(self.checks or self.suites or self.protocols)
 
     def __str__(self) -> str:
         cells = sum(len(chosen.cells) for chosen in self.protocols)
-        return f"{counted(len(self.checks), 'check')} and {counted(cells, 'cell')}"
+        return (
+            f"{counted(len(self.checks), 'check')}, {counted(len(self.suites), 'suite')} "
+            f"and {counted(cells, 'cell')}"
+        )
 
 
 @dataclass(frozen=True)
@@ -89,6 +93,7 @@ def _attempt(item: Planned, selected: Selection) -> DeclaredAttempt:
         image_id=attempt.image_id,
         settings=tuple(Setting(name=name, value=value) for name, value in attempt.settings.items()),
         checks=tuple(check.name for check in selected.checks),
+        suites=tuple(suite.name for suite in selected.suites),
         protocols=tuple(
             DeclaredProtocol(
                 protocol=chosen.protocol.name,

@@ -22,6 +22,7 @@ from anvil.collectors.checks import CHECKS, UnderTest, carry_out, context
 from anvil.collectors.cleaning import clean_event
 from anvil.collectors.interface import Deadlines
 from anvil.collectors.load.cachestate import template_tokens
+from anvil.collectors.load.findings import most_in_flight
 from anvil.collectors.load.process import LoadProcess
 from anvil.collectors.protocols import PROTOCOLS, Cell, Phase, ProtocolContext, parameters_of
 from anvil.collectors.protocols.measured import KeptRun
@@ -36,6 +37,7 @@ from anvil.collectors.running.space import ADVICE, DiskFull, Space
 from anvil.ledger.errors import CollectorError
 from anvil.ledger.events import CaveatNoted, LoadMeasured
 from anvil.ledger.events.checks import Parameter
+from anvil.ledger.rows import read_rows
 
 CALIBRATION_S = 2
 """How long the client measures itself before a cell."""
@@ -110,7 +112,7 @@ class Measuring:
         Where requests do not report cached tokens the engine's counters stand in: all that the requests of a
         warm-up share is the template, which the canary has put into the cache before them.
         """
-        if self.template is not None or cell.concurrency > 1 or cell.shared_prefix_tokens:
+        if self.template is not None or cell.concurrency != 1 or cell.shared_prefix_tokens:
             return self.template
         rows, counted = ran.kept.rows, ran.counted
         self.template = template_tokens(rows)
@@ -215,9 +217,12 @@ class _OneCell:
     protocol: _OneProtocol
     turn: Turn
     _pace: Pace = field(init=False)
+    _streams: int = field(init=False)
+    """How many requests are in flight; in an open loop what the warm-up came to."""
 
     def __post_init__(self) -> None:
         self._pace = Pace(self.turn.cell)
+        self._streams = self.turn.cell.concurrency or 1
 
     async def run(self) -> None:
         """Warm up, calibrate, and carry out the runs.
@@ -228,10 +233,12 @@ class _OneCell:
         """
         cell, before = self.turn.cell, self.turn.before
         before = replace(before, template_tokens=self.protocol.measuring.template)
-        rate = _PER_STREAM * cell.concurrency
+        rate = _PER_STREAM * self._streams
         if cell.warmup_requests:
             ran = await self._one("warm-up", 1, before)
-            rate = chunk_rate(ran.kept, cell.concurrency) or rate
+            if cell.concurrency is None:
+                self._streams = max(1, most_in_flight(*read_rows(ran.kept.rows_bytes)))
+            rate = chunk_rate(ran.kept, self._streams) or rate
             template = self.protocol.measuring.learn_template(cell, ran)
             before = replace(before, template_tokens=template)
         before = await self._calibrated(before, rate)
@@ -266,14 +273,14 @@ class _OneCell:
 
     async def _calibrated(self, before: Before, rate: int) -> Before:
         """Measure the client's own resolution (rule 2); what cannot be measured is null, and said."""
-        measuring, cell = self.protocol.measuring, self.turn.cell
+        measuring = self.protocol.measuring
         measuring.narrator.begin(
             f"{measuring.planned.attempt.key}: {self._named}, measuring the client itself"
         )
         is_tls = self.protocol.under_test.endpoint.base_url.startswith("https:")
         job = {
-            "concurrency": cell.concurrency,
-            "rate": max(cell.concurrency, min(rate, _FASTEST)),
+            "concurrency": self._streams,
+            "rate": max(self._streams, min(rate, _FASTEST)),
             "seconds": CALIBRATION_S,
             "is_tls": is_tls,
         }

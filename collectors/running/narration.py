@@ -8,6 +8,9 @@ from contextlib import suppress
 from typing import Any, Protocol, TextIO, cast
 
 from anvil.ledger.events.checks import CheckCompleted
+from anvil.ledger.events.suites import SuiteCompleted, spell_stability
+
+Judged = CheckCompleted | SuiteCompleted
 
 _SELDOM_S = 30.0
 
@@ -24,8 +27,8 @@ class Narrator(Protocol):
     def progress(self, text: str) -> None:
         """What takes a while is so far; told often."""
 
-    def judged(self, name: str, event: CheckCompleted) -> None:
-        """A check has its verdict."""
+    def judged(self, name: str, event: Judged) -> None:
+        """A check or a suite has its verdict."""
 
     def close(self) -> None:
         """Nothing more is said."""
@@ -53,7 +56,7 @@ class PlainNarrator:
         if time.monotonic() - self._last_s >= _SELDOM_S:
             self.say(text)
 
-    def judged(self, name: str, event: CheckCompleted) -> None:
+    def judged(self, name: str, event: Judged) -> None:
         """Print the verdict."""
         self.say(self._tally.judged(name, event))
 
@@ -105,7 +108,7 @@ class LiveNarrator:
         """Show it beside the spinner."""
         self.begin(text)
 
-    def judged(self, name: str, event: CheckCompleted) -> None:
+    def judged(self, name: str, event: Judged) -> None:
         """Print the verdict above the spinner."""
         self.say(self._tally.judged(name, event))
 
@@ -126,7 +129,7 @@ class SilentNarrator:
     def progress(self, text: str) -> None:
         """Do nothing."""
 
-    def judged(self, name: str, event: CheckCompleted) -> None:
+    def judged(self, name: str, event: Judged) -> None:
         """Do nothing."""
 
     def close(self) -> None:
@@ -134,7 +137,7 @@ class SilentNarrator:
 
 
 class Tally:
-    """How many checks came to what, and how long it has been."""
+    """How many checks and suites came to what, and how long it has been."""
 
     def __init__(self) -> None:
         self._started = time.monotonic()
@@ -145,10 +148,12 @@ class Tally:
         minutes, seconds = divmod(int(time.monotonic() - self._started), 60)
         return f"{minutes}:{seconds:02d}"
 
-    def judged(self, name: str, event: CheckCompleted) -> str:
+    def judged(self, name: str, event: Judged) -> str:
         """Count a verdict and return the line that says it."""
         self._counts[event.outcome] = self._counts.get(event.outcome, 0) + 1
         why = f"  {event.failure}" if event.failure else ""
+        if isinstance(event, SuiteCompleted):
+            why = f"  {spell_stability(event.is_stable, event.required_rate)}{why}"
         return f"{event.outcome:<12} {name:<24} {event.passed}/{event.expected}{why}"
 
     def __str__(self) -> str:

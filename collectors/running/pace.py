@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass, field
 
-from anvil.collectors.load.closed_loop import Progress
+from anvil.collectors.load.loop import Progress
 from anvil.collectors.protocols import Cell
 
 _SECOND_NS = 1_000_000_000

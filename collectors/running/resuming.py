@@ -1,6 +1,6 @@
 """What is left of a run that was interrupted or killed, from its events alone.
 
-1. A check is finished when it has a verdict. One that was broken off, that its engine's end or a missing
+1. A check or a suite is finished when it has a verdict. One that was broken off, that its engine's end or a missing
    prerequisite left without one, or that left no event, is done again; its old event stays what it is.
 2. `reasoning-leak` and `finish` judge all answers of a run. When one of them is left, all checks are done again, since
    the answers of the old run are not at hand.
@@ -14,8 +14,9 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from anvil.collectors.checks import History
@@ -25,7 +26,7 @@ from anvil.collectors.running.declaring import SelectedCells, Selection
 from anvil.ledger.artifacts import blob_of
 from anvil.ledger.envelope import Envelope
 from anvil.ledger.errors import CollectorError
-from anvil.ledger.events import CheckCompleted, LoadMeasured, RecipeDeclared, decode
+from anvil.ledger.events import CheckCompleted, LoadMeasured, RecipeDeclared, SuiteCompleted, decode
 from anvil.ledger.header import Header
 from anvil.ledger.recording import Ledger
 
@@ -48,6 +49,9 @@ class Continued:
     declared: RecipeDeclared
     checked: tuple[CheckCompleted, ...]
     measured: tuple[LoadMeasured, ...]
+    repeated: tuple[SuiteCompleted, ...] = ()
+    suite_files: Mapping[str, bytes] = field(default_factory=dict, repr=False)
+    """The files of external suites, as the run kept them."""
 
     @property
     def attempt(self) -> str:
@@ -68,7 +72,9 @@ class Continued:
         declared = {item.protocol: {cell.cell for cell in item.cells} for item in plan.protocols}
         chosen = [SelectedCells.of(item) for item in attempt.protocols if item.name in declared]
         left = (replace(item, cells=self._cells(item, declared[item.protocol.name])) for item in chosen)
-        return Selection(checks, tuple(item for item in left if item.cells))
+        done = [event.selected_as for event in self.repeated if not _has_no_verdict(event)]
+        suites = tuple(one for one in attempt.suites if one.name in plan.suites and one.name not in done)
+        return Selection(checks, tuple(item for item in left if item.cells), suites)
 
     def _cells(self, chosen: SelectedCells, declared: Collection[str]) -> tuple[Cell, ...]:
         """Return the cells of a protocol that are left (rule 3)."""
@@ -78,10 +84,7 @@ class Continued:
         return planned if left and chosen.protocol.id in TOGETHER else left
 
     def _has_verdict(self, name: str) -> bool:
-        return any(
-            event.selected_as == name and not (event.outcome == "incomplete" and event.failure in _NO_VERDICT)
-            for event in self.checked
-        )
+        return any(event.selected_as == name and not _has_no_verdict(event) for event in self.checked)
 
     def _is_finished(self, protocol: str, cell: str, runs: int) -> bool:
         done = Counter(
@@ -91,6 +94,10 @@ class Continued:
             and event.outcome != "aborted"
         )
         return all(number in done for number in range(1, runs + 1))
+
+
+def _has_no_verdict(event: CheckCompleted | SuiteCompleted) -> bool:
+    return event.outcome == "incomplete" and event.failure in _NO_VERDICT
 
 
 def read_run(ledger: Ledger, stream: str) -> Continued:
@@ -127,6 +134,8 @@ def read_run(ledger: Ledger, stream: str) -> Continued:
         declared=event,
         checked=tuple(event for _, event in found if isinstance(event, CheckCompleted)),
         measured=tuple(event for _, event in found if isinstance(event, LoadMeasured)),
+        repeated=tuple(event for _, event in found if isinstance(event, SuiteCompleted)),
+        suite_files=_suite_files(ledger, header),
     )
 
 
@@ -134,6 +143,19 @@ def _since(ledger: Ledger, stream: str) -> Iterator[Header]:
     start = ledger.store.first_of_stream(stream)
     for row in () if start is None else ledger.store.rows(start, ledger.store.size()):
         yield Header.parse(Envelope.parse(row.entry).header)
+
+
+def _suite_files(ledger: Ledger, header: Header) -> dict[str, bytes]:
+    """Return the files of external suites that were kept with the recipe, by the names that it gives them."""
+    kept: dict[str, bytes] = {}
+    for artifact in header.artifacts:
+        blob = blob_of(ledger.store, artifact)
+        if artifact.name.startswith("suite-") and blob is not None:
+            kept[artifact.name] = ledger.blobs.get(blob.digest)
+    blocks = tomllib.loads(_recipe(ledger, header).decode()).get("suites", ())
+    files = sorted({str(block["file"]) for block in blocks if "file" in block})
+    named = {f"suite-{number}": file for number, file in enumerate(files, start=1)}
+    return {named[name]: content for name, content in kept.items() if name in named}
 
 
 def _recipe(ledger: Ledger, header: Header) -> bytes:

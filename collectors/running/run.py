@@ -35,6 +35,7 @@ from anvil.collectors.running.planning import Planned, plan_attempt
 from anvil.collectors.running.restoration import plan_of, restoration
 from anvil.collectors.running.resuming import Continued
 from anvil.collectors.running.space import DiskFull, Space, cells_bytes, estimate_bytes
+from anvil.collectors.running.suites import chosen_suites, suite_artifacts, suite_bytes
 from anvil.collectors.running.weights import WeightsStep
 from anvil.collectors.site import Site
 from anvil.ledger.drafts import Attachment
@@ -50,7 +51,7 @@ RECIPE_TYPE = "application/toml"
 class RunPlan:
     """What is to be run: a recipe, on this host, into this campaign.
 
-    `only` names checks and protocols, none for all. `continued` is the run that this one goes on with.
+    `only` names checks, suites and protocols, none for all. `continued` is the run that this one goes on with.
     """
 
     recipe: Recipe
@@ -68,6 +69,7 @@ class RunPlan:
         return Selection(
             tuple(check for check in attempt.checks if self._is_wanted(check)),
             tuple(SelectedCells.of(item) for item in attempt.protocols if self._is_wanted(item)),
+            tuple(suite for suite in attempt.suites if self._is_wanted(suite)),
         )
 
     def _is_wanted(self, chosen: Selected) -> bool:
@@ -107,8 +109,11 @@ async def carry_out(plan: RunPlan, running: Running) -> Done:
         DiskFull: a disk has less left than the site asks for; what ran until then is recorded.
     """
     running.space.require("the run was not started")
-    estimate = estimate_bytes((attempt, plan.selected(attempt).checks) for attempt in plan.attempts)
-    estimate += sum(cells_bytes(plan.selected(attempt).protocols) for attempt in plan.attempts)
+    selections = [(attempt, plan.selected(attempt)) for attempt in plan.attempts]
+    estimate = estimate_bytes((attempt, selected.checks) for attempt, selected in selections)
+    estimate += sum(cells_bytes(selected.protocols) for _, selected in selections)
+    suites = (chosen_suites(plan.recipe, selected.suites) for _, selected in selections)
+    estimate += sum(suite_bytes(suite) for several in suites for suite in several)
     running.narrator.say(running.space.outlook(estimate))
     groups = [[_lane(plan, running, attempt) for attempt in group] for group in _side_by_side(plan.attempts)]
     for lane in (lane for lanes in groups for lane in lanes):
@@ -188,8 +193,13 @@ class _Lane:
         campaign = Subject(plan.campaign)
         continues = None if plan.continued is None else plan.continued.stream
         event = declare(plan.recipe, [self.planned], {self.planned.attempt.key: selected}, continues)
-        blob = recorder.about(campaign).keep(plan.recipe.content, name="recipe")
-        recorder.append(event, subject=campaign, attachments=(Attachment("recipe", RECIPE_TYPE, blob),))
+        keeping = recorder.about(campaign)
+        blob = keeping.keep(plan.recipe.content, name="recipe")
+        attachments = [Attachment("recipe", RECIPE_TYPE, blob)]
+        for name, file, content in suite_artifacts(plan.recipe.suite_files):
+            kind = f"application/{file.rpartition('.')[2]}"
+            attachments.append(Attachment(name, kind, keeping.keep(content, name=name)))
+        recorder.append(event, subject=campaign, attachments=attachments)
         launcher = _launcher(self.planned, running.launchers)
         about = recorder.about(self.planned.subject)
         looking = WeightsStep(about, running.narrator, running.journals.parent, running.ledger.blobs.get)
@@ -213,6 +223,7 @@ class _Lane:
                 ),
                 History() if plan.continued is None else plan.continued.history(),
                 weights,
+                chosen_suites(plan.recipe, selected.suites),
             )
             await attempt.run(holder)
 

@@ -33,7 +33,12 @@ def _print(report: PublicationReport) -> None:
     rows = [("Public key", report.key.fingerprint)]
     if report.manifest is not None:
         about = report.manifest.about
-        rows += [("Document", f"{about.document}, {visible(about.campaign)}, {visible(about.candidate)}")]
+        rows += [
+            (
+                "Document",
+                f"{about.document}, {visible(about.campaign)}, {visible(about.candidate or 'all candidates')}",
+            )
+        ]
         rows += [("Ledger", f"{visible(about.fold.origin)}, {about.fold.size} entries")]
         rows += [("Root", about.fold.root)]
         rows += [("Events", f"{report.events} of {report.streams} streams")]

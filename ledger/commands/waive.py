@@ -121,7 +121,7 @@ def _gate(cited: Cited) -> str:
         case CheckCompleted():
             gate, outcome = event.selected_as, event.outcome
         case SuiteCompleted():
-            gate = event.suite
+            gate, outcome = event.selected_as, event.outcome
         case LoadMeasured():
             gate = event.protocol
         case RestorationChecked():

@@ -13,7 +13,7 @@ from anvil.ledger import canonical
 from anvil.ledger.commitments import Commitment, Opening
 from anvil.ledger.errors import MalformedEvent, UnknownEventType
 from anvil.ledger.events.base import Event, Facts, Sealed, build, explain
-from anvil.ledger.events.checks import CheckCompleted, SuiteCompleted
+from anvil.ledger.events.checks import CheckCompleted
 from anvil.ledger.events.corrections import (
     ArtifactDisclosed,
     ArtifactMissing,
@@ -50,7 +50,9 @@ from anvil.ledger.events.publications import (
     TripwireExcepted,
 )
 from anvil.ledger.events.recipes import RecipeDeclared
+from anvil.ledger.events.results import CheckImported, LoadImported, SuiteImported
 from anvil.ledger.events.streams import StreamAbandoned, StreamClosed, StreamOpened
+from anvil.ledger.events.suites import SuiteCompleted
 from anvil.ledger.events.surroundings import HostObserved, RestorationChecked, WeightsInspected
 from anvil.ledger.upcasts import UPCASTS, Upcast, upcast
 
@@ -91,6 +93,9 @@ AnyEvent = (
     | DecisionRecorded
     | ImportRecorded
     | StatementImported
+    | CheckImported
+    | SuiteImported
+    | LoadImported
     | PublicationReleased
     | PublicationWithdrawn
     | ExcerptApproved
@@ -108,6 +113,7 @@ __all__ = [
     "ArtifactRedacted",
     "CaveatNoted",
     "CheckCompleted",
+    "CheckImported",
     "DecisionRecorded",
     "EngineExited",
     "EngineIdentified",
@@ -129,6 +135,7 @@ __all__ = [
     "LaunchStarted",
     "LaunchStopped",
     "LedgerCreated",
+    "LoadImported",
     "LoadMeasured",
     "LogExcerpted",
     "LogRetained",
@@ -145,6 +152,7 @@ __all__ = [
     "StreamClosed",
     "StreamOpened",
     "SuiteCompleted",
+    "SuiteImported",
     "TreeState",
     "TripwireExcepted",
     "WaiverGranted",

@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar, Literal, Self
 from pydantic import Field, model_validator
 
 from anvil.ledger.events.base import Event, Facts, NamedTexts, Sealed
-from anvil.ledger.public import Count, DecimalText, Digest, Label, Role, SettingValue, Word
+from anvil.ledger.public import Count, Digest, Label, Role, SettingValue, Word
 
 _COLLECTOR: frozenset[Role] = frozenset({"collector"})
 
@@ -163,37 +163,3 @@ class CheckCompleted(Event):
         if (self.outcome == "passed") != (self.failure is None and self.passed == self.expected):
             raise ValueError("a check passed exactly when all that was expected passed and nothing failed")
         return self
-
-
-class SuiteItem(Facts):
-    """One item of a suite over its repetitions."""
-
-    item: Label
-    """Which item."""
-    passed: Count
-    """In how many repetitions it passed."""
-    repetitions: Count
-    """How many there were."""
-
-
-class SuiteCompleted(Event):
-    """A suite of repeated checks was carried out. Bodies are artifacts, as in `check.completed`."""
-
-    signed_by: ClassVar[frozenset[Role]] = _COLLECTOR
-    type: Literal["suite.completed/1"] = "suite.completed/1"
-    suite: Label
-    """Which suite."""
-    version: Count
-    """Its version."""
-    digest: Digest | None
-    """The digest of an external suite's file; null for our own."""
-    purpose: Literal["diagnostic", "ranking"]
-    """What it may be used for."""
-    required_rate: DecimalText
-    """The pass rate that an item needs to be called stable, as a decimal."""
-    items: Annotated[tuple[SuiteItem, ...], Field(strict=False)]
-    """Each item."""
-    requests: Annotated[tuple[RequestOutcome, ...], Field(strict=False)]
-    """Each request."""
-    messages: Sealed[NamedTexts | None]
-    """Errors' messages, whole, by request."""

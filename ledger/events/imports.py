@@ -55,6 +55,10 @@ IdentityField = Literal["date", "hardware", "engine", "image", "model", "revisio
 """What somebody needs to know to find out what was tested."""
 
 
+Nature = Literal["published-document", "raw-evidence"]
+"""A published document is somebody's claim about another run; raw evidence is what a tool wrote during one."""
+
+
 class StatedValue(Facts):
     """One value of a statement. Exactly one of its kinds is there; none is there where the file says null."""
 
@@ -84,8 +88,8 @@ class ImportRecorded(Event):
     type: Literal["import.recorded/1"] = "import.recorded/1"
     kind: Label
     """Which importer read it: `document`."""
-    nature: Literal["published-document", "raw-evidence"]
-    """A published document is somebody's claim about another run; raw evidence is what a tool wrote during one."""
+    nature: Nature
+    """What kind of file it is: how strong its statements are follows from it."""
     format: SchemaName
     """The file's own name for its shape."""
     digest: Digest
@@ -96,6 +100,8 @@ class ImportRecorded(Event):
     """How many statements of it follow in this stream."""
     not_said: Annotated[tuple[IdentityField, ...], Field(strict=False)]
     """What would tell what was tested, and is not in the file."""
+    withheld: Annotated[tuple[IdentityField, ...], Field(strict=False)]
+    """What would tell what was tested, and is in the file in words that are not published: only the file has it."""
 
 
 class StatementImported(Event):
@@ -105,6 +111,8 @@ class StatementImported(Event):
     type: Literal["statement.imported/1"] = "statement.imported/1"
     source: Digest
     """The file."""
+    nature: Nature
+    """What kind of file it is, as in `import.recorded`."""
     position: Place
     """Where in the file: a JSON path (RFC 9535)."""
     topic: Topic

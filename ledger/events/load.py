@@ -10,8 +10,11 @@ from anvil.ledger.events.base import Event, Facts, NamedTexts, Sealed
 from anvil.ledger.events.checks import GeneratedPrompt, Parameter
 from anvil.ledger.public import Count, DecimalText, Label, Role, Word
 
-ProtocolKind = Literal["capacity", "shared-prefix", "prefix-cache", "context-ladder", "near-limit"]
-"""What a protocol is for: a load, a load on one prefix, what a cache does with it, sizes, the longest prompt."""
+ProtocolKind = Literal[
+    "capacity", "shared-prefix", "prefix-cache", "context-ladder", "near-limit", "open-loop"
+]
+"""What a protocol is for: a load, a load on one prefix, what a cache does with it, sizes, the longest prompt, and a
+load that does not wait."""
 
 CacheState = Literal["cold", "shared_within_run", "primed", "unknown"]
 """What was in the prefix cache when the requests came."""

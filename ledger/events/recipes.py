@@ -89,12 +89,17 @@ class DeclaredAttempt(Facts):
     """The settings that the recipe states."""
     checks: Annotated[tuple[Label, ...], Field(strict=False)]
     """The checks that are selected, in order. What is not listed is absent, not missing."""
+    suites: Annotated[tuple[Label, ...], Field(strict=False)]
+    """The suites that are selected, in order, likewise."""
     protocols: Annotated[tuple[DeclaredProtocol, ...], Field(strict=False)]
     """The load protocols that are selected, in order, likewise."""
 
 
 class RecipeDeclared(Event):
-    """A run is about to follow this recipe. The whole file is the artifact `recipe`."""
+    """A run is about to follow this recipe. The whole file is the artifact `recipe`.
+
+    The files of external suites are `suite-1`, `suite-2`, …, in the order of the names that the recipe gives them.
+    """
 
     signed_by: ClassVar[frozenset[Role]] = _COLLECTOR
     type: Literal["recipe.declared/1"] = "recipe.declared/1"

@@ -35,7 +35,7 @@ class _Members(BaseModel):
     document: Label
     document_schema: str
     campaign: Label
-    candidate: Label
+    candidate: Label | None
     fold: TreeState
     template: str
     template_digest: Digest
@@ -45,12 +45,15 @@ class _Members(BaseModel):
 
 @dataclass(frozen=True)
 class About:
-    """What a publication is of. `template` is the path of its layout in the folder."""
+    """What a publication is of. `template` is the path of its layout in the folder.
+
+    `candidate` is None where it is of all candidates of the campaign.
+    """
 
     document: str
     document_schema: str
     campaign: str
-    candidate: str
+    candidate: str | None
     fold: TreeState
     template: str
     template_digest: str

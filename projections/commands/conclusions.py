@@ -18,6 +18,7 @@ from anvil.ledger.events import (
     SuiteCompleted,
     WaiverGranted,
 )
+from anvil.ledger.events.suites import spell_stability
 from anvil.projections.campaigns import Campaigns, CampaignState
 from anvil.projections.figures import weakest
 from anvil.projections.judgements import Decision, Find, Note, Reason, Waiver, reasons
@@ -195,7 +196,8 @@ def describe(seen: Seen) -> str:
         case CheckCompleted():
             said = f"{event.selected_as} {event.outcome} {event.passed}/{event.expected}"
         case SuiteCompleted():
-            said = f"suite {event.suite}"
+            word = spell_stability(event.is_stable, event.required_rate)
+            said = f"suite {event.selected_as} {event.outcome} {event.passed}/{event.expected}, {word}"
         case LoadMeasured():
             said = f"load {event.protocol} {event.cell}, run {event.run}, {event.outcome}"
         case RestorationChecked():

@@ -10,12 +10,14 @@ import click
 
 from anvil.ledger.clock import system_clock, timestamp
 from anvil.ledger.commands.output import answer, answer_json, json_option, place
+from anvil.ledger.events.suites import spell_stability
 from anvil.ledger.places import LedgerPlace
 from anvil.ledger.store import Store
 from anvil.ledger.wording import counted
-from anvil.projections.attempts import AttemptState, Runs, numbers
+from anvil.projections.attempts import AttemptState, Runs, SuiteState, numbers
 from anvil.projections.campaigns import Campaigns, CampaignState, fold
 from anvil.projections.commands.conclusions import Conclusions
+from anvil.projections.importedresults import ImportedFile, sentence
 from anvil.projections.loads import CellState
 from anvil.projections.seen import Reading
 
@@ -74,8 +76,19 @@ def _print_campaign(campaign: CampaignState, state: Campaigns) -> None:
         answer(f"  candidate {key}: {candidate.model}{revision}")
     for runs in campaign.attempts.values():
         _print_runs(runs, state)
-    for name in campaign.imports.values():
-        answer(f"  imported: {name}")
+    for file in campaign.imports.values():
+        _print_import(file)
+
+
+def _print_import(file: ImportedFile) -> None:
+    answer(f"  imported: {file.format}  {file.digest[:19]}")
+    for result in file.results.values():
+        counts = f"{result.passed}/{'?' if result.expected is None else result.expected}"
+        answer(f"    {result.outcome:<12} {f'{result.what} {result.called}':<40} {counts}")
+        for found in result.findings:
+            answer(f"      {sentence(found)}")
+    for said in file.sentences():
+        answer(f"    {said}")
 
 
 def _print_runs(runs: Runs, state: Campaigns) -> None:
@@ -96,6 +109,7 @@ def _print_attempt(attempt: AttemptState, which: str, state: Campaigns) -> None:
     for name, why in incomplete.items():
         if name not in attempt.checks:
             answer(f"    {'incomplete':<12} {name:<24} {'-':<3} {why}")
+    _print_suites(attempt, state)
     for cell in attempt.cells:
         why = "" if cell.is_measured else f"  {attempt.why_unfinished(state.streams)}"
         answer(f"    {_how(cell):<12} {f'{cell.protocol} {cell.cell}':<24} {_came(cell)}{why}")
@@ -117,6 +131,23 @@ def _came(cell: CellState) -> str:
         told += [f"{count} {outcome}"] if (count := cell.counted(outcome)) else []
     told += ["a canary failed"] if cell.is_invalid else []
     return ", ".join(told)
+
+
+def _print_suites(attempt: AttemptState, state: Campaigns) -> None:
+    incomplete = attempt.incomplete_suites(state.streams)
+    for name, suite in attempt.suites.items():
+        reason = suite.failure or incomplete.get(name)
+        said = [spell_stability(suite.is_stable, suite.required_rate)] if suite.items else []
+        counts = suite.by_modality()
+        if len(counts) > 1:
+            said.append(", ".join(f"{kind} {passed}/{of}" for kind, (passed, of) in counts.items()))
+        said += [reason] if reason not in (None, suite.outcome) else []
+        answer(
+            "  ".join([f"    {suite.outcome:<12} suite {name:<18} {suite.passed}/{suite.expected}", *said])
+        )
+    for name, why in incomplete.items():
+        if name not in attempt.suites:
+            answer(f"    {'incomplete':<12} suite {name:<18} {'-':<3} {why}")
 
 
 def _standing(attempt: AttemptState, state: Campaigns) -> str:
@@ -161,8 +192,33 @@ def _members(campaign: CampaignState, state: Campaigns, concluded: Conclusions) 
             key: [_run_members(run, number, state) for run, number in zip(runs, numbers(runs), strict=True)]
             for key, runs in campaign.attempts.items()
         },
-        "imports": list(campaign.imports.values()),
+        "imports": [_import_members(file) for file in campaign.imports.values()],
         **concluded.members(campaign),
+    }
+
+
+def _import_members(file: ImportedFile) -> dict[str, Any]:
+    return {
+        "kind": file.kind,
+        "format": file.format,
+        "digest": file.digest,
+        "not_said": list(file.not_said),
+        "withheld": list(file.withheld),
+        "results": [
+            {
+                "entry_hash": entry_hash,
+                "what": result.what,
+                "called": result.called,
+                "outcome": result.outcome,
+                "passed": result.passed,
+                "expected": result.expected,
+                "findings": [
+                    {**found.model_dump(mode="json"), "sentence": sentence(found)}
+                    for found in result.findings
+                ],
+            }
+            for entry_hash, result in file.results.items()
+        ],
     }
 
 
@@ -183,9 +239,38 @@ def _run_members(run: AttemptState, number: int | None, state: Campaigns) -> dic
             }
             for name, c in run.checks.items()
         },
+        "suites": {name: _suite_members(suite) for name, suite in run.suites.items()},
         "incomplete": run.incomplete(state.streams),
+        "incomplete_suites": run.incomplete_suites(state.streams),
         "continues": run.continues,
         "cells": [_cell_members(cell, run, state) for cell in run.cells],
+    }
+
+
+def _suite_members(suite: SuiteState) -> dict[str, Any]:
+    return {
+        "outcome": suite.outcome,
+        "passed": suite.passed,
+        "expected": suite.expected,
+        "failure": suite.failure,
+        "required_rate": suite.required_rate,
+        "is_stable": suite.is_stable,
+        "purpose": suite.purpose,
+        "items": {
+            item.item: {
+                "modality": item.modality,
+                "repetitions": item.repetitions,
+                "passed": item.passed,
+                "incomplete": item.incomplete,
+                "failure": item.failure,
+                "is_stable": item.is_stable,
+            }
+            for item in suite.items
+        },
+        "modalities": {
+            kind: {"passed": passed, "expected": of} for kind, (passed, of) in suite.by_modality().items()
+        },
+        "entry_hash": suite.entry_hash,
     }
 
 

@@ -1,25 +1,33 @@
 """Pages: a document and its provenance as Markdown or as one self-contained HTML file.
 
-1. A page shows what the document says and nothing else; it is made of the same leaves. The evidence
-   status stands at every figure, and what the document rests on and lacks stands before its figures.
-2. The layouts are anvil's own, `templates/NAME.md.j2` and `NAME.html.j2`; a document without one is shown
-   by its outline, in `document.md.j2` and `document.html.j2`.
-3. Every text is inert. In HTML Jinja2 escapes what is printed; in Markdown `inert.markdown` does.
-4. The HTML has no script and asks for nothing: its policy forbids both.
+1. A page shows what the document says and nothing else; it is made of the same leaves. The answers that a
+   reader looks for stand first, with what the document rests on and lacks; then its figures; then their support.
+2. The evidence status stands at every figure. What is drawn stands in a table too.
+3. The layouts are anvil's own, `templates/NAME.md.j2` and `NAME.html.j2`, one of each for every document.
+4. Every text is inert. In HTML Jinja2 escapes what is printed; in Markdown `inert.markdown` does.
+5. The HTML has no script and asks for nothing: its policy forbids both.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from importlib.resources import files
+from typing import Any
 
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 
-from anvil.projections.pages.inert import markdown
-from anvil.projections.pages.outline import outline
+from anvil.projections.pages import failure, lanes, summary, written
 from anvil.projections.pages.view import view
 from anvil.projections.provenance import State
 from anvil.projections.record import Record
 from anvil.projections.rendering import Draft
+
+PARTS: dict[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
+    "candidate-failure.v1": failure.parts,
+    "sanitized-qualification-summary.v1": summary.parts,
+    "qwen38-27b-qualification-summary.v1": lanes.parts,
+}
+"""Document to what its layouts print besides its leaves."""
 
 
 def page(draft: Draft, state: State, record: Record, form: str, fingerprint: str | None = None) -> str:
@@ -32,26 +40,35 @@ def page(draft: Draft, state: State, record: Record, form: str, fingerprint: str
     """
     if form not in ("md", "html"):
         raise ValueError(f"no page is made as {form!r}")
-    environment = Environment(
-        autoescape=form == "html",  # noqa: S701  # in Markdown `finalize` escapes
+    shown = {**view(draft, state, record), "fingerprint": fingerprint}
+    shown |= PARTS[draft.document.name](shown["document"])
+    environment = _written() if form == "md" else _drawn(shown.get("order", ()))
+    return environment.get_template(f"{draft.document.name}.{form}.j2").render(shown)
+
+
+def _written() -> Environment:
+    environment = _environment(autoescape=False, finalize=written.finalized)
+    environment.globals.update(written.functions())
+    return environment
+
+
+def _drawn(order: tuple[str, ...]) -> Environment:
+    from anvil.projections.pages.drawing import Drawing  # it loads what draws, which Markdown needs not
+
+    environment = _environment(autoescape=True)
+    environment.globals.update(Drawing(order).functions())
+    return environment
+
+
+def _environment(**options: Any) -> Environment:
+    return Environment(  # noqa: S701  # in Markdown `finalize` escapes
         undefined=StrictUndefined,
-        finalize=markdown if form == "md" else None,
         loader=FunctionLoader(_layout),
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
+        **options,
     )
-    shown = {**view(draft, state, record), "fingerprint": fingerprint}
-    if _has_layout(draft.document.name, form):
-        return environment.get_template(f"{draft.document.name}.{form}.j2").render(shown)
-    blocks = outline(shown["document"])
-    return environment.get_template(f"document.{form}.j2").render(
-        shown, outline=blocks, campaign=draft.campaign
-    )
-
-
-def _has_layout(name: str, form: str) -> bool:
-    return files("anvil.templates").joinpath(f"{name}.{form}.j2").is_file()
 
 
 def _layout(name: str) -> str:

@@ -1,31 +1,40 @@
 """What a page shows: the document's leaves, each with its status and the number of its note.
 
-The shape is that of the document: objects by key, lists in order. A layout goes through it with `for`
-and `if`, and prints `text`, `status`, `note` and `title` of a leaf.
+1. The shape is that of the document: objects by key, lists in order. A list or object that is empty is one leaf,
+   which says that nothing was found.
+2. How many leaves have which status is counted, and those that are null are listed by their reason, so that
+   a reader sees at once how strong the whole is and what is not there.
+3. A note names the events that figures rest on, by index; each event is told once, however many name it.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 from anvil.ledger.public import EvidenceStatus
 from anvil.projections.environment import Leaf
-from anvil.projections.figures import STATUSES, Support
+from anvil.projections.figures import STATUSES, Printed, Support, Value
 from anvil.projections.provenance import State
 from anvil.projections.record import Kept, Record
 from anvil.projections.rendering import Draft
 
-WORDS: dict[EvidenceStatus, tuple[str, str]] = {
-    "retained-complete": ("complete", "every raw byte behind it is kept and was there"),
-    "retained-bounded-log": ("part kept", "a bounded part of the raw bytes is kept, such as a log"),
-    "imported-artifact": ("imported", "a file that another tool made is kept whole"),
-    "operator-observed-incomplete": ("reported", "a person says so; nothing, or not everything, was kept"),
-    "external-prior": ("elsewhere", "somebody else's claim about another run"),
-    "artifact-missing": ("missing", "the bytes behind it are gone"),
-    "declared": ("declared", "no observation: a choice, a label, a decision"),
+WORDS: dict[EvidenceStatus, tuple[str, str, str]] = {
+    "retained-complete": ("●", "complete", "every raw byte behind it is kept and was there"),
+    "retained-bounded-log": ("◕", "part kept", "a bounded part of the raw bytes is kept, such as a log"),
+    "imported-artifact": ("◑", "imported", "a file that another tool made is kept whole"),
+    "operator-observed-incomplete": (
+        "◔",
+        "reported",
+        "a person says so; nothing, or not everything, was kept",
+    ),
+    "external-prior": ("○", "elsewhere", "somebody else's claim about another run"),
+    "artifact-missing": ("⊘", "missing", "the bytes behind it are gone"),
+    "declared": ("◇", "declared", "no observation: a choice, a label, a decision"),
 }
-"""The short word for a status on a page, and what it means."""
+"""The sign and the short word for a status on a page, and what it means. The fuller, the stronger."""
 
 
 @dataclass(frozen=True)
@@ -35,9 +44,13 @@ class Shown:
     text: str
     is_null: bool
     status: EvidenceStatus
+    sign: str
     word: str
     title: str
     note: int
+    pointer: str
+    number: Fraction | None
+    """What it is as a number, exactly as printed; None where it is none."""
 
 
 def view(draft: Draft, state: State, record: Record) -> dict[str, Any]:
@@ -45,30 +58,62 @@ def view(draft: Draft, state: State, record: Record) -> dict[str, Any]:
     notes: dict[Support, int] = {}
     leaves = {leaf.pointer: leaf for leaf in draft.rendered.leaves if leaf.kind in ("leaf", "empty")}
     shown = {pointer: _shown(leaf, notes) for pointer, leaf in leaves.items()}
-    used = {leaf.status for leaf in leaves.values()}
     return {
         "title": draft.document.title,
         "schema": draft.rendered.document["schema"],
         "document": _mirrored(draft.rendered.document, "", shown),
         "limits": draft.limit.sentences(),
         "is_synthetic": draft.is_synthetic,
-        "legend": [
-            {"status": status, "word": WORDS[status][0], "meaning": WORDS[status][1]}
-            for status in STATUSES
-            if status in used
-        ],
-        "notes": [_note(support, number, record, draft) for support, number in notes.items()],
+        "campaign": draft.campaign,
+        "legend": _legend([leaf.status for leaf in leaves.values()]),
+        "nulls": _nulls(shown.values()),
+        **_notes(notes, draft, record),
         "ledger": {"origin": state.origin, "size": state.size, "last": state.size - 1, "root": state.root},
         "digest": draft.digest,
         "template": draft.template.digest,
     }
 
 
+def members(value: Any) -> dict[str, Any]:
+    """Return the members of an object; an empty one has none (rule 1)."""
+    return {} if isinstance(value, Shown) else dict(value)
+
+
+def items(value: Any) -> list[Any]:
+    """Return the members of a list; an empty one has none (rule 1)."""
+    return [] if isinstance(value, Shown) else list(value)
+
+
 def _shown(leaf: Leaf, notes: dict[Support, int]) -> Shown:
     number = notes.setdefault(leaf.support, len(notes) + 1)
-    word, meaning = WORDS[leaf.status]
+    sign, word, meaning = WORDS[leaf.status]
     title = f"{leaf.status}: {meaning}. Rule: {leaf.rule}"
-    return Shown(_text(leaf), leaf.value is None, leaf.status, word, title, number)
+    is_null, value = leaf.value is None, _number(leaf.value)
+    return Shown(_text(leaf), is_null, leaf.status, sign, word, title, number, leaf.pointer, value)
+
+
+def _number(value: Value) -> Fraction | None:
+    if isinstance(value, Printed) or (isinstance(value, int) and not isinstance(value, bool)):
+        return Fraction(value)
+    return None
+
+
+def _legend(statuses: list[EvidenceStatus]) -> list[dict[str, Any]]:
+    """Return each status that occurs, strongest first, and how many leaves have it (rule 2)."""
+    return [
+        {"status": status, "sign": sign, "word": word, "meaning": meaning, "count": statuses.count(status)}
+        for status, (sign, word, meaning) in ((status, WORDS[status]) for status in STATUSES)
+        if status in statuses
+    ]
+
+
+def _nulls(shown: Iterable[Shown]) -> list[dict[str, Any]]:
+    """Return the reasons for which leaves are null, and where they are (rule 2)."""
+    reasons: dict[str, list[str]] = {}
+    for leaf in shown:
+        if leaf.is_null:
+            reasons.setdefault(leaf.text, []).append(leaf.pointer)
+    return [{"reason": reason, "pointers": pointers} for reason, pointers in reasons.items()]
 
 
 def _text(leaf: Leaf) -> str:
@@ -84,18 +129,44 @@ def _mirrored(value: Any, pointer: str, shown: dict[str, Shown]) -> Any:
         return {key: _mirrored(value[key], below, shown) for key, below in keys.items() if below != "/schema"}
     if isinstance(value, list) and value:
         return [_mirrored(item, f"{pointer}/{number}", shown) for number, item in enumerate(value)]
-    return shown[pointer] if not isinstance(value, list | dict) else value
+    return shown[pointer]
 
 
-def _note(support: Support, number: int, record: Record, draft: Draft) -> dict[str, Any]:
-    campaign = record.campaigns[draft.campaign]
-    cited = (kept for kept in campaign.every() if kept.entry_hash in support.events)
-    events = sorted(cited, key=lambda kept: kept.index)
-    return {"number": number, "events": [_event(event, support) for event in events]}
+def _notes(notes: dict[Support, int], draft: Draft, record: Record) -> dict[str, Any]:
+    """Return the notes, and every event that one of them names, once, in the order of the ledger (rule 3)."""
+    every = sorted(record.campaigns[draft.campaign].every(), key=lambda kept: kept.index)
+    supports = list(notes.items())
+    named = {name for support, _ in supports for name in support.artifacts}
+    cited = {entry_hash for support, _ in supports for entry_hash in support.events}
+    return {
+        "notes": [
+            {
+                "number": number,
+                "runs": _runs([kept.index for kept in every if kept.entry_hash in support.events]),
+                "artifacts": len(support.artifacts),
+            }
+            for support, number in supports
+        ],
+        "events": [
+            _event(kept, {name.name for name in named if name.event == kept.entry_hash})
+            for kept in every
+            if kept.entry_hash in cited
+        ],
+    }
 
 
-def _event(kept: Kept, support: Support) -> dict[str, Any]:
-    cited = {artifact.name for artifact in support.artifacts if artifact.event == kept.entry_hash}
+def _runs(indices: list[int]) -> list[tuple[int, int]]:
+    """Return indices as runs, each from its first to its last."""
+    runs: list[tuple[int, int]] = []
+    for index in indices:
+        if runs and runs[-1][1] == index - 1:
+            runs[-1] = (runs[-1][0], index)
+        else:
+            runs.append((index, index))
+    return runs
+
+
+def _event(kept: Kept, cited: set[str]) -> dict[str, Any]:
     return {
         "index": kept.index,
         "type": kept.event.type,

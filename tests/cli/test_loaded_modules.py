@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from support.command import Anvil
+from support.published import failure, spelled
 from support.published_folders import Folder, made_once
 
 VERIFY = """
@@ -73,3 +74,24 @@ def test_verifying_a_publication_loads_templates_only_to_make_it_again(tmp_path:
     again = modules_of(folder, "--recompute")
     assert "jinja2" in again
     assert not again & {"docker", "httpx", "requests", "detect_secrets"}
+
+
+RENDER = """
+import json, sys
+from anvil.ledger.cli import main
+try:
+    main(["--ledger", sys.argv[1], "render", "candidate-failure.v1", "--format", sys.argv[2]])
+except SystemExit as stop:
+    print(json.dumps([stop.code, sorted(sys.modules)]), file=sys.stderr)
+"""
+
+
+@pytest.mark.parametrize(("form", "draws"), [("json", False), ("md", False), ("html", True)])
+def test_only_an_html_page_loads_what_draws(ledger: Anvil, form: str, draws: bool) -> None:
+    Path("a.json").write_bytes(spelled(failure()))
+    assert ledger("import", "a.json").code == 0
+    argv = [sys.executable, "-c", RENDER, str(Path("anvil-ledger").absolute()), form]
+    ran = subprocess.run(argv, check=True, capture_output=True, text=True, env=os.environ)
+    code, modules = json.loads(ran.stderr.splitlines()[-1])
+    assert (code, "drawsvg" in modules) == (0, draws)
+    assert not set(modules) & {"docker", "httpx", "requests", "numpy", "cairosvg", "imageio"}

@@ -93,7 +93,7 @@ REFUSED: dict[str, tuple[bytes, str]] = {
     "null": (b"null", "$: expected an object, found null"),
     "an empty object": (b"{}", "it has no schema"),
     "no schema": (without("schema"), "it has no schema"),
-    "another schema": (changed("schema", to="anvil-serving.benchmark/v1"), "its schema is the text"),
+    "another schema": (changed("schema", to="somebody.else/v1"), "its schema is the text"),
     "a newer version": (changed("schema", to="anvil-serving.candidate-failure.v2"), "its schema is the text"),
     "a schema in capitals": (
         changed("schema", to="ANVIL-SERVING.CANDIDATE-FAILURE.V1"),
@@ -103,7 +103,7 @@ REFUSED: dict[str, tuple[bytes, str]] = {
         changed("schema", to=["anvil-serving.candidate-failure.v1"]),
         "its schema is a list",
     ),
-    "a schema that is null": (changed("schema", to=None), "its schema is null"),
+    "a schema that is null": (changed("schema", to=None), "it has no schema"),
     "a schema that is an object": (changed("schema", to={}), "its schema is an object"),
     "a member too many": (changed("sponsor", to="x"), "$: the member 'sponsor' is not known"),
     "a member too many inside": (changed(*FIRST, "gpu_uuid", to="x"), "$.attempts[0]: the member 'gpu_uuid'"),

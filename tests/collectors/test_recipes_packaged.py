@@ -22,6 +22,8 @@ from anvil.collectors.recipes import Attempt, Recipe, load_recipe, packaged_reci
 from anvil.collectors.recipes.argv import HOST_PLACEHOLDERS, placeholders
 from anvil.collectors.recipes.blocks import EngineBlock
 from anvil.collectors.recipes.comparison import differing_settings
+from anvil.collectors.running.suites import chosen_suites
+from anvil.collectors.suites import complaints_of_suite
 
 NAMES = ("laguna-xs-2.1-nvfp4-sm120", "quickstart", "qwen38-27b-sglang-393k", "qwen38-27b-vllm-262k")
 PREFLIGHT = {"coding", "structured-json", "retrieval", "tools-batch"}
@@ -49,7 +51,7 @@ def test_the_list_for_people_names_each() -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_each_is_good_and_fully_resolved(name: str) -> None:
-    recipe = load_recipe(name, complaints_of, complaints_of_protocol)
+    recipe = load_recipe(name, complaints_of, complaints_of_protocol, complaints_of_suite)
     assert recipe.name == name
     assert re.fullmatch("sha256:[0-9a-f]{64}", recipe.digest)
     for attempt in recipe.attempts:
@@ -304,11 +306,16 @@ def test_vllm_changes_what_its_document_says() -> None:
 def test_vllm_looks_at_the_pictures_that_its_document_names() -> None:
     document = seed("qwen38-27b-qualification-summary.v1.json")
     stated = document["baseline"]["bf16_multimodal"]["multimodal"]
-    found = attempt(load_recipe("qwen38-27b-vllm-262k"), "bf16-multimodal")
+    recipe = load_recipe("qwen38-27b-vllm-262k")
+    found = attempt(recipe, "bf16-multimodal")
     suite = next(suite for suite in found.suites if suite.id == "multimodal")
-    assert suite.corpus == f"sha256:{stated['corpus_sha256']}"
-    counts = {kind: suite.parameters[f"{kind}_attempts"] for kind in ("image", "video", "mixed")}
+    chosen = chosen_suites(recipe, [suite])[0]
+    modalities = [item.modality for item in chosen.items()]
+    counts = {kind: chosen.repetitions * modalities.count(kind) for kind in ("image", "video", "mixed")}
     assert counts == {kind: int(stated[kind].partition("/")[2]) for kind in counts}
+    # The document's corpus is not public; ours is another one, and the recipe claims no other.
+    assert chosen.suite.source is not None
+    assert suite.digest == chosen.suite.source.digest != f"sha256:{stated['corpus_sha256']}"
     assert {"image", "ocr", "video"} <= {check.id for check in found.checks}
 
 

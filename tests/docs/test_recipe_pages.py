@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import inspect
 import re
 import sys
@@ -16,6 +17,7 @@ from anvil.collectors.recipes import load_recipe
 from anvil.collectors.recipes.loader import packaged_recipes
 from anvil.collectors.recipes.recipe import RecipeFile
 from anvil.collectors.site import Site, load_site
+from anvil.collectors.suites import SUITES, complaints_of_suite
 from anvil.ledger.events.checks import FailureClass
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -57,6 +59,18 @@ def test_the_recipes_that_come_with_anvil_are_listed() -> None:
     assert sorted(listed) == sorted(packaged_recipes())
 
 
+def test_the_example_suite_is_one_that_can_be_run(tmp_path: Path) -> None:
+    selected, file = (text for text in _TOML if "[[suites]]" in text or "anvil.suite/1" in text)
+    (tmp_path / "suites").mkdir()
+    (tmp_path / "suites" / "house.toml").write_text(file)
+    digest = f"sha256:{hashlib.sha256(file.encode()).hexdigest()}"
+    recipe = tmp_path / "example.toml"
+    recipe.write_text(f"{_TOML[0]}\n{selected.replace('sha256:…', digest)}")
+    found = load_recipe(recipe, complaints_of, complaints_of_suite)
+    (suite,) = found.attempts[0].suites
+    assert (suite.repetitions, suite.required_rate) == (5, "0.8")
+
+
 # --- checks.md ----------------------------------------------------------------------------------------
 
 
@@ -86,3 +100,14 @@ def test_the_failure_classes_are_listed_in_their_order_with_the_outcome_they_giv
     rows = re.findall(r"^\| `([a-z_]+)` \| (incomplete|failed) \|", section("Failure classes"), re.MULTILINE)
     assert [name for name, _ in rows] == list(CLASSES)
     assert {name for name, outcome in rows if outcome == "incomplete"} == INCOMPLETE
+
+
+@pytest.mark.parametrize("name", SUITES)
+def test_every_suite_and_each_of_its_items_is_listed(name: str) -> None:
+    suite = SUITES[name]()
+    text = section("Suites")
+    assert f"| `{name}` |" in text
+    assert (suite.version, suite.purpose) == (1, "diagnostic")
+    if name in ("intelligence", "session", "tool"):
+        for item in suite.make(suite.parameters()):
+            assert f"| `{item.id}` |" in text

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 from support import quickstart
+from support.browser import Browser
 from support.command import Ran
 from support.launching import free_port
 from support.running import Bench
@@ -22,6 +23,7 @@ from support.running import Bench
 from anvil.collectors.recipes import load_recipe
 from anvil.ledger.events import (
     CheckCompleted,
+    DecisionRecorded,
     EngineIdentified,
     EngineReported,
     HealthObserved,
@@ -29,6 +31,8 @@ from anvil.ledger.events import (
     LaunchStopped,
     LoadMeasured,
     LogRetained,
+    RestorationChecked,
+    SuiteCompleted,
     WeightsInspected,
 )
 
@@ -38,10 +42,11 @@ DEADLINE_S = 1800
 
 @dataclass(frozen=True)
 class Run:
-    """A finished run, and which checks it selected."""
+    """A finished run, and which checks and suites it selected."""
 
     bench: Bench
     selected: tuple[str, ...]
+    suites: tuple[str, ...]
 
 
 def run_recipe(directory: Path) -> Run:
@@ -69,21 +74,24 @@ def run_recipe(directory: Path) -> Run:
     assert anvil("init", "--origin", "localhost/quickstart").code == 0
     ran = anvil("run", "./quickstart.toml")
     assert ran.code == 0, ran.err
-    return Run(bench, selected)
+    return Run(bench, selected, tuple(suite.name for suite in recipe.attempts[0].suites))
 
 
-@pytest.mark.needs("quickstart")
+@pytest.mark.needs("quickstart", "chromium")
 def test_the_quickstart_from_recipe_to_verdict(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run = run_recipe(tmp_path)
     # This process must know the anchor of the run's ledger, as the commands of the run did.
     monkeypatch.setenv("ANVIL_STATE", str(tmp_path / "state"))
     monkeypatch.setenv("ANVIL_KEYS", str(tmp_path / "keys"))
     require_verdicts(run)
+    require_suites(run)
+    require_restoration(run)
     require_bodies(run)
     require_engine_kept_and_stopped(run)
     require_weights_and_host(run)
     require_not_synthetic(run)
     require_document(run)
+    require_decision(run)
     require_ladder(run)
 
 
@@ -129,15 +137,65 @@ def require_verdicts(run: Run) -> None:
         assert verdicts[name][0] in ("passed", "failed")
 
 
+def require_suites(run: Run) -> None:
+    """Require a result of each suite that adds up; that tools are left out is no fault of the model."""
+    suites = {event.selected_as: event for event in run.bench.events(SuiteCompleted)}
+    assert tuple(suites) == run.suites == ("intelligence", "session", "tool")
+    assert {name: suite.expected for name, suite in suites.items()} == {
+        "intelligence": 6,
+        "session": 3,
+        "tool": 3,
+    }
+    for suite in suites.values():
+        assert suite.required_rate == "1.0"
+        assert suite.outcome != "passed" or suite.is_stable
+    assert (suites["tool"].outcome, suites["tool"].failure) == ("incomplete", "tools_not_rendered")
+    assert "engine_exited" not in str(suites)
+    shown = run.bench.anvil("status").out
+    for name, suite in suites.items():
+        assert f"{suite.outcome:<12} suite {name:<18} {suite.passed}/{suite.expected}" in shown
+
+
+def require_restoration(run: Run) -> None:
+    """Require a gate that was recorded before the launch and passed after the stop."""
+    before, after = run.bench.events(RestorationChecked)
+    assert (before.gate, before.kind, before.outcome) == ("shared-memory", "memory", "recorded")
+    assert (after.gate, after.outcome, after.differences) == ("shared-memory", "passed", ())
+    assert after.before is not None
+
+
+def require_decision(run: Run) -> None:
+    """Require that host, weights, suites, restoration and a person's decision stand in one record that verifies."""
+    newest = max(seen.index for seen in run.bench.seen() if isinstance(seen.event, SuiteCompleted))
+    decided = run.bench.anvil(
+        "decide",
+        "no-promotion",
+        "--rests-on",
+        newest,
+        "--reason",
+        "So small a model is for trying anvil out.",
+    )
+    assert decided.code == 0, decided.err
+    (decision,) = run.bench.events(DecisionRecorded)
+    assert decision.verdicts == ("no-promotion",)
+    kinds = {type(seen.event) for seen in run.bench.seen()}
+    assert kinds >= {HostObserved, WeightsInspected, RestorationChecked, SuiteCompleted, DecisionRecorded}
+    run.bench.require_whole()
+    assert (
+        run.bench.anvil("status").out.count("suite tool") == 2
+    )  # as a result, and as what the decision rests on
+
+
 def require_bodies(run: Run) -> None:
     """Require the body of each request and response in the blob store, and a ledger that verifies."""
     named = {(event, name) for event, name, _ in run.bench.artifacts()}
-    for check in run.bench.events(CheckCompleted):
-        for request in check.requests:
-            if request.http_status is not None and request.name != "models":  # a GET has no body to send
-                assert ("check.completed", f"{request.name}.request") in named
-            if request.http_status is not None:
-                assert ("check.completed", f"{request.name}.response") in named
+    for kind, of in (("check.completed", CheckCompleted), ("suite.completed", SuiteCompleted)):
+        for event in run.bench.events(of):
+            for request in event.requests:
+                if request.http_status is not None and request.name != "models":  # a GET has no body to send
+                    assert (kind, f"{request.name}.request") in named
+                if request.http_status is not None:
+                    assert (kind, f"{request.name}.response") in named
     run.bench.require_whole()
 
 
@@ -169,7 +227,15 @@ def require_document(run: Run) -> None:
     assert "tools-batch 0/4 incomplete (tools_not_rendered)" in attempt["preflight_no_thinking"]
     assert "coding 0/2 failed" in attempt["failure"]
     assert drawn.json["evidence_limit"].startswith("No decision is recorded.")
-    assert "<table>" in run.bench.anvil("render", "candidate-failure.v1", "--format", "html").out
+    page = run.bench.anvil("render", "candidate-failure.v1", "--format", "html").out
+    place = run.bench.directory / "candidate-failure.html"
+    place.write_text(page, encoding="utf-8")
+    for dark in (False, True):
+        seen = Browser(run.bench.directory).measured(place, (360, 1280), dark=dark)
+        assert seen["complaints"] == []
+        for width, found in zip((360, 1280), seen["frames"], strict=True):
+            assert (found["asked_for"], found["poor"], found["lost"]) == ([], [], 0)
+            assert found["scroll_width"] <= width
 
 
 def require_not_synthetic(run: Run) -> None:

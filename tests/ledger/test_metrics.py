@@ -25,6 +25,9 @@ def failed(**changed: Any) -> Row:
         ("ttfo.any/1", 100_000_000),
         ("ttft.visible/1", 200_000_000),
         ("e2e/1", 700_000_000),
+        ("send.lag/1", 300),
+        ("ttft.intended/1", 200_000_300),
+        ("e2e.intended/1", 700_000_300),
         ("decode.last_output/1", 10),
         ("decode.stream_end/1", Fraction(20, 3)),
         ("itl.mean/1", 100_000_000),
@@ -33,7 +36,7 @@ def failed(**changed: Any) -> Row:
     ],
 )
 def test_value(metric: str, value: Fraction) -> None:
-    assert METRICS[metric].of(row()) == value
+    assert METRICS[metric].of(row(intended_ns=-300)) == value
     assert why_not(METRICS[metric], row()) is None
     assert METRICS[metric].of(failed()) is None
     assert why_not(METRICS[metric], failed()) == "timeout"

@@ -17,7 +17,7 @@ from support.endpoint.cases.table import GOOD
 from support.loading import MODEL, PATIENT, SHORT, load, planned
 
 from anvil.collectors.interface import Endpoint
-from anvil.collectors.load import closed_loop
+from anvil.collectors.load import loop
 from anvil.collectors.load.clocks import Clocks
 from anvil.collectors.load.closed_loop import ClosedLoop
 from anvil.collectors.load.record import RequestRecord, read_record, write_record
@@ -303,4 +303,4 @@ def test_the_collector_of_garbage_rests_while_it_runs() -> None:
         ClosedLoop(target, planned(1), concurrency=1, clocks=Watching()).run()
     assert seen[0] is False
     assert gc.isenabled()
-    assert closed_loop.gc is gc
+    assert loop.gc is gc

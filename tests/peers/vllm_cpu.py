@@ -35,7 +35,7 @@ MODEL = "HuggingFaceTB/SmolLM2-135M-Instruct"
 
 def main() -> int:
     """Install what is missing, run, say what came out; 1 when something is not as it must be."""
-    _install()
+    install()
     with TemporaryDirectory(prefix="anvil-peers-") as folder:
         environment = {**os.environ, "ANVIL_LEDGER": f"{folder}/ledger"}
         environment |= {"ANVIL_KEYS": f"{folder}/keys", "ANVIL_STATE": f"{folder}/state"}
@@ -54,7 +54,7 @@ def main() -> int:
     return 1 if problems else 0
 
 
-def _install() -> None:
+def install() -> None:
     if not PYTHON.exists():
         print("peers: installing vLLM's CPU build (3.5 GB, some minutes)", flush=True)
         CACHE.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""Pages of documents without a layout of their own: nothing is left out, and every text is inert."""
+"""Pages of imported summaries: nothing is left out, and every text is inert."""
 
 from __future__ import annotations
 
@@ -70,11 +70,26 @@ def test_an_outline_shows_every_leaf_once_and_in_order_within_its_column(name: s
     assert sorted(map(id, found)) == sorted(map(id, leaves(document)))
 
 
+def is_told(leaf: Shown, form: str, made: str) -> bool:
+    """Say whether a page shows a leaf with its mark."""
+    if form == "html":
+        return f'data-at="{leaf.pointer}"' in made
+    return f"{leaf.sign}{leaf.note}" in made
+
+
+@pytest.mark.parametrize("form", ["md", "html"])
 @pytest.mark.parametrize("name", NAMES)
-def test_candidates_stand_side_by_side(name: str) -> None:
-    text = shown(name, spelled(NAMES[name]()), "html")
-    columns = re.findall(r'<th scope="col">([a-z0-9_ ]+)</th>', text)
-    assert ("tiny_a" in columns and "tiny_b" in columns) or "actual prompt tokens" in columns
+def test_a_page_leaves_no_leaf_out(name: str, form: str) -> None:
+    seen = imported(spelled(NAMES[name]()))
+    made = shown(name, spelled(NAMES[name]()), form)
+    document = view(rendered(name, seen), STATE, fold(seen))["document"]
+    assert [leaf.pointer for leaf in leaves(document) if not is_told(leaf, form, made)] == []
+
+
+def test_candidates_stand_side_by_side() -> None:
+    name = "sanitized-qualification-summary.v1"
+    columns = re.findall(r'<th scope="col">([a-z0-9_ ]+)</th>', shown(name, spelled(summary()), "html"))
+    assert columns[:4] == ["capacity 1k c1", "tiny_a", "tiny_b", "tiny_b against tiny_a"]
 
 
 @pytest.fixture(scope="module")

@@ -12,6 +12,7 @@ from support.endpoint import Chat, Server
 from support.loads import SMALL, asked, content, loads, measured, sent, told
 from support.running import Bench
 
+from anvil.collectors.load.arrivals import poisson
 from anvil.ledger.events import CaveatNoted, CheckCompleted, EngineExited, RecipeDeclared
 from anvil.ledger.rows import read_rows
 
@@ -199,3 +200,28 @@ def test_prompt_and_cap_must_fit_the_window(bench: Bench, benches: Callable[[str
     ran = bench.anvil("recipe", "check", bench.recipe(more=SMALL, lines=lines))
     assert ran.code == 1
     assert "56 tokens together, and the window is 50" in ran.err
+
+
+OPEN = """[[protocols]]
+id = "open-loop"
+parameters = { input_tokens = 40, output_tokens = 8, rate_per_s = "20", requests = 6, runs = 2, warmup_requests = 2 }
+"""
+
+
+def test_an_open_loop_is_sent_by_its_schedule(bench: Bench) -> None:
+    run(bench, "talks", OPEN)
+    events = measured(bench)
+    assert [told(event) for event in events] == [
+        ("r20", "warm-up", 1, "completed", 2),
+        ("r20", "measured", 1, "completed", 6),
+        ("r20", "measured", 2, "completed", 6),
+    ]
+    for seen, event in zip(loads(bench), events, strict=True):
+        assert (event.arrival, event.rate_per_s, event.concurrency) == ("open-loop", "20", None)
+        head, rows = read_rows(content(bench, seen, "rows"))
+        assert head.concurrency is None
+        schedule = poisson(event.seed, "20", event.expected)
+        intended = sorted(row.intended_ns for row in rows)
+        assert [moment - intended[0] for moment in intended] == [moment - schedule[0] for moment in schedule]
+        assert bench.anvil("--ledger", bench.ledger, "recompute", seen.index).code == 0
+    bench.require_whole()

@@ -68,7 +68,7 @@ def test_an_interrupted_cell_is_kept_as_aborted_and_done_again(bench: Bench) -> 
     ]
     assert before[-1].completed + before[-1].failed < before[-1].expected
     old = last_run(bench)
-    assert f"going on with {old}: 0 checks and 1 cell left" in resume(bench)
+    assert f"going on with {old}: 0 checks, 0 suites and 1 cell left" in resume(bench)
     declared = bench.events(RecipeDeclared)[-1]
     assert (declared.continues, declared.attempts[0].checks) == (old, ())
     assert [cell.cell for cell in declared.attempts[0].protocols[0].cells] == ["c2"]

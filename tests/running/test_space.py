@@ -16,7 +16,14 @@ from support.running import Bench
 from anvil.collectors.recipes import load_recipe
 from anvil.collectors.running.space import Space, estimate_bytes
 from anvil.ledger.creation import create_ledger
-from anvil.ledger.events import CheckCompleted, LaunchFailed, LaunchStopped, LogRetained, StreamClosed
+from anvil.ledger.events import (
+    CheckCompleted,
+    LaunchFailed,
+    LaunchStopped,
+    LogRetained,
+    StreamClosed,
+    SuiteCompleted,
+)
 
 MIB = 1 << 20
 MIN_FREE = 8 * MIB
@@ -75,6 +82,23 @@ def test_room_that_goes_during_an_attempt_ends_it_in_order(crowded: Bench, small
     assert (closed.outcome, closed.reason) == ("aborted", "disk_full")
     assert len(crowded.events(LogRetained)) == 2
     assert crowded.events(LaunchStopped)[0].is_removed
+    assert crowded.run("--recover").code == 0
+    crowded.require_whole()
+    crowded.require_nothing_running()
+
+
+@pytest.mark.needs("mount")
+def test_room_that_goes_during_a_suite_ends_it_in_order(crowded: Bench, small: Disk) -> None:
+    argv = ["--into", str(small.path / "hoard"), "--bytes", str(small.free - MIN_FREE // 2)]
+    more = '[[suites]]\nid = "session"\n[[suites]]\nid = "tool"\n'
+    recipe = crowded.recipe(behave="hoards", checks=[], argv=argv, more=more)
+    require_told(crowded.run(recipe), "attempt 'a1' was ended before its last check")
+    first, second = crowded.events(SuiteCompleted)
+    assert (first.outcome, first.failure, len(first.requests)) == ("incomplete", "prerequisite_failed", 3)
+    assert (first.items[0].incomplete, second.items[0].incomplete) == (2, 3)
+    assert "bytes free" in str(second.messages)
+    closed = crowded.events(StreamClosed)[-1]
+    assert (closed.outcome, closed.reason) == ("aborted", "disk_full")
     assert crowded.run("--recover").code == 0
     crowded.require_whole()
     crowded.require_nothing_running()

@@ -77,6 +77,7 @@ class Scene:
                         image_id=None,
                         settings=(),
                         checks=checks,
+                        suites=(),
                         protocols=(),
                     ),
                 ),

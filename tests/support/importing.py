@@ -46,6 +46,7 @@ def imported(content: bytes, campaign: str = CAMPAIGN, start: int = 0) -> list[S
         size_bytes=len(content),
         statements=len(taken.said),
         not_said=taken.not_said,
+        withheld=taken.withheld,
     )
     source = ArtifactEntry("source", taken.media_type, digest=digest, size=len(content))
     seen = [_seen(start, event, Subject(campaign), (source,))]

@@ -167,6 +167,7 @@ def recipe() -> RecipeDeclared:
                 image_id=None,
                 settings=tuple(Setting(name=name, value=value) for name, value in SETTINGS[number].items()),
                 checks=(),
+                suites=(),
                 protocols=(),
             )
             for number, key in enumerate(KEYS)

@@ -17,6 +17,8 @@ from anvil.collectors.checks.control import ThinkingControl
 from anvil.collectors.client import Client
 from anvil.collectors.interface import Deadlines, Endpoint
 from anvil.collectors.load.closed_loop import ClosedLoop
+from anvil.collectors.load.loop import Loop
+from anvil.collectors.load.open_loop import OpenLoop
 from anvil.collectors.load.prompts import TokenSource
 from anvil.collectors.load.record import RequestRecord, RunRecord
 from anvil.collectors.load.requests import Target
@@ -119,16 +121,17 @@ async def _carried_out(
             phases: list[tuple[Phase, int]] = [("warm-up", 1)] if cell.warmup_requests else []
             for phase, number in [*phases, *(("measured", run) for run in range(1, cell.runs + 1))]:
                 plan = await protocol.plan(ctx, cell, phase, number)
-                loop = ClosedLoop(
-                    Target.of(endpoint),
-                    plan.requests[:stop_after],
-                    concurrency=cell.concurrency,
-                    deadlines=SLOW,
-                )
-                run, records = loop.run()
+                run, records = _loop(endpoint, cell, plan, stop_after).run()
                 rows = [read_request(run, record).row for record in records]
                 done = Measured(cell, phase, plan, run, records, rows, recorder)
                 if phase == "measured":
                     done.concluded = protocol.conclude(ctx, cell, plan, done)
                 found.append(done)
     return found
+
+
+def _loop(endpoint: Endpoint, cell: Cell, plan: RunPlan, stop_after: int | None) -> Loop:
+    target, requests = Target.of(endpoint), plan.requests[:stop_after]
+    if plan.schedule is not None:
+        return OpenLoop(target, requests, schedule=plan.schedule[:stop_after], deadlines=SLOW)
+    return ClosedLoop(target, requests, concurrency=cell.concurrency or 1, deadlines=SLOW)

@@ -38,7 +38,7 @@ from anvil.ledger.merkle import CompactRange, leaf_hash
 from anvil.ledger.public import Role
 from anvil.ledger.signing import PrivateKey
 from support.signed import sign
-from support.story_imports import tell_imports
+from support.story_imports import tell_imports, tell_results
 from support.story_publications import tell_publications
 from support.story_runs import tell_runs
 
@@ -161,6 +161,7 @@ def story() -> list[Told]:
     _tell_what_came_later(teller)
     tell_imports(teller, NEW_OPERATOR)
     tell_publications(teller, NEW_OPERATOR)
+    tell_results(teller, NEW_OPERATOR)
     return teller.told
 
 

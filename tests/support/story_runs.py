@@ -36,7 +36,7 @@ from anvil.ledger.events import (
     WaiverGranted,
     WeightsInspected,
 )
-from anvil.ledger.events.checks import GeneratedPrompt, Parameter, RequestOutcome, SuiteItem
+from anvil.ledger.events.checks import GeneratedPrompt, Parameter, RequestOutcome
 from anvil.ledger.events.engines import IdentityClaim, ReportedFigure
 from anvil.ledger.events.launches import ExcerptedPattern
 from anvil.ledger.events.load import EngineCounter
@@ -47,6 +47,7 @@ from anvil.ledger.events.recipes import (
     DeclaredProtocol,
     Setting,
 )
+from anvil.ledger.events.suites import SuiteItem
 from anvil.ledger.events.surroundings import Absence, Gpu, NamedDigest, TensorType, WeightFinding
 from anvil.ledger.header import ArtifactEntry, Subject
 from anvil.ledger.signing import PrivateKey
@@ -215,6 +216,7 @@ def _recipe() -> RecipeDeclared:
                     Setting(name="prefix_cache", value=True),
                 ),
                 checks=("tools-batch", "finish"),
+                suites=("session",),
                 protocols=(
                     DeclaredProtocol(
                         protocol="steady",
@@ -395,13 +397,41 @@ def _check() -> CheckCompleted:
 def _suite() -> SuiteCompleted:
     return SuiteCompleted(
         suite="session",
+        selected_as="session",
         version=1,
         digest=None,
         purpose="diagnostic",
+        outcome="failed",
+        failure="wrong_arguments",
         required_rate="1.0",
-        items=(SuiteItem(item="recall", passed=3, repetitions=3),),
-        requests=(_request("recall.1", passed=True),),
-        messages=None,
+        expected=6,
+        passed=3,
+        items=(
+            SuiteItem(
+                item="recall",
+                modality="text",
+                repetitions=3,
+                passed=3,
+                incomplete=0,
+                failure=None,
+                is_stable=True,
+            ),
+            SuiteItem(
+                item="clip",
+                modality="video",
+                repetitions=3,
+                passed=0,
+                incomplete=2,
+                failure="wrong_arguments",
+                is_stable=False,
+            ),
+        ),
+        requests=(_request("recall.1", passed=True), _request("clip.1", passed=False)),
+        parameters=(Parameter(name="thinking", value="disabled"),),
+        visible_budget_tokens=64,
+        reasoning_budget_tokens=0,
+        prompts=(),
+        messages=[["clip.1", "“red” is not in the answer"]],
     )
 
 

@@ -130,7 +130,9 @@ NOT_TO_BE_INSTALLED = frozenset({"evidence", "nvidia", "seeds", "vectors"})
 
 PROBES: dict[str, Callable[[], str]] = {
     "bwrap": _bwrap,
+    "cc": lambda: _on_path("cc"),
     "chromium": _chromium,
+    "diff": lambda: _on_path("diff"),
     "docker": _docker,
     "evidence": lambda: _folder(EVIDENCE, "ANVIL_TEST_EVIDENCE"),
     "go": _go,

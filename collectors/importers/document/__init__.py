@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from anvil.collectors.importers.document import candidate_failure, qualification_summary, qwen38_27b_summary
 from anvil.collectors.importers.document.sayings import Sayings
+from anvil.collectors.importers.evidence import family, schema_of
 from anvil.collectors.importers.interface import ImportRefused, Taken
 from anvil.collectors.importers.reading import Part, found, parse
 from anvil.ledger.events import StatementImported
@@ -41,13 +42,9 @@ class DocumentImporter:
         return list(_SHAPES)
 
     def recognises(self, content: bytes) -> bool:
-        """Say whether a file is JSON with a schema that is known."""
-        try:
-            value = parse(content)
-        except ImportRefused:
-            return False
-        schema = value.get("schema") if isinstance(value, dict) else None
-        return type(schema) is str and schema in _SHAPES
+        """Say whether a file names a schema of a published document, of a version that is known or not."""
+        schema = schema_of(content)
+        return schema is not None and family(schema) in {family(known) for known in _SHAPES}
 
     def take_apart(self, content: bytes, digest: str) -> Taken:
         """Return what a document states.

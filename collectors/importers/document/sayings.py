@@ -59,6 +59,7 @@ class Sayings:
         place = part if isinstance(part, str) else part.place
         fields = {
             "source": self.source,
+            "nature": "published-document",
             "position": place,
             "topic": topic,
             "name": name,

@@ -1,0 +1,132 @@
+"""The source's own statistics, made again from its rows, and what is wrong with them.
+
+1. A figure of the source is the same as ours when it is equal, or differs by one part in 10^9 at most: the
+   source adds floats.
+2. A percentile that its number of samples does not support is imported, and named as such.
+3. A figure of 0 over no samples is not a measurement: absent is null, never 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from anvil.collectors.importers.interface import ImportRefused
+from anvil.ledger import statistics
+from anvil.ledger.events.results import (
+    FindingName,
+    ImportFinding,
+    Quantity,
+    Remade,
+    SourceStatistic,
+    Unit,
+)
+from anvil.ledger.rowtable import RowTable, converted, statistic_of
+
+_TOLERANCE = Fraction(1, 10**9)
+
+
+@dataclass(frozen=True)
+class Given:
+    """One figure of a source, as its importer maps it: explicitly, never by its name alone."""
+
+    called: str
+    number: str | None
+    unit: Unit
+    statistic: str | None = None
+    column: str | None = None
+    definition: str | None = None
+    of: str | None = None
+    values: Sequence[Fraction] | None = None
+    """What it is a statistic of, where no column holds that, in the unit of the figure."""
+
+
+def remade(
+    given: Iterable[Given], rows: RowTable | None, wall: Quantity | None = None
+) -> tuple[SourceStatistic, ...]:
+    """Return figures of a source, each with whether the rows give it again (rule 1).
+
+    Raises:
+        ImportRefused: a number is none that can be computed with.
+    """
+    made = []
+    for one in given:
+        try:
+            how = _compared(one, rows, wall)
+        except statistics.NoNumber as error:
+            raise ImportRefused(f"{one.called}: {error}") from error
+        made.append(
+            SourceStatistic(
+                called=one.called,
+                of=one.of,
+                column=one.column,
+                statistic=one.statistic,
+                definition=one.definition,
+                unit=one.unit,
+                number=one.number,
+                remade=how,
+            )
+        )
+    return tuple(made)
+
+
+def _compared(one: Given, rows: RowTable | None, wall: Quantity | None) -> Remade:
+    column = None if rows is None or one.column is None else rows.column(one.column)
+    if one.statistic is None:
+        return "no_rows"
+    if one.values is not None:
+        ours = statistic_of(one.values, one.statistic, wall)
+    elif rows is None or column is None:
+        return "no_rows"
+    else:
+        ours = rows.statistic(one.statistic, column.name, of=one.of, wall=wall)
+        ours = None if ours is None else converted(ours, column.unit, one.unit)
+    if ours is None:
+        is_nothing = one.number is None or statistics.exact(one.number) == 0
+        return "no_rows" if is_nothing else "differs"
+    if one.number is None:
+        return "differs"
+    theirs = statistics.exact(one.number)
+    return "same" if abs(theirs - ours) <= _TOLERANCE * abs(ours) else "differs"
+
+
+def finding(
+    name: FindingName, about: Sequence[str] = (), found: int | None = None, out_of: int | None = None
+) -> ImportFinding:
+    """Return a finding."""
+    return ImportFinding(finding=name, about=tuple(about), found=found, out_of=out_of)
+
+
+def findings_of(
+    figures: Sequence[SourceStatistic], rows: RowTable | None, samples: int | None = None
+) -> list[ImportFinding]:
+    """Return what is wrong with the figures of a source: rules 1 to 3.
+
+    `samples` is how many there were, as the source counts, for figures of which no rows were kept.
+    """
+    made = []
+    differing = [figure.called for figure in figures if figure.remade == "differs"]
+    if differing:
+        made.append(finding("statistic_differs", _once(differing), len(differing), len(figures)))
+    by_samples: dict[tuple[int, int], list[str]] = {}
+    empty = []
+    for figure in figures:
+        q = statistics.percentile_of(figure.statistic or "")
+        has_rows = rows is not None and figure.column is not None and rows.column(figure.column) is not None
+        n = len(rows.values(figure.column, figure.of)) if rows and has_rows and figure.column else samples
+        if q is None or n is None or figure.number is None:
+            continue
+        if not n:
+            empty.append(figure.called)
+        elif q >= 50 and not statistics.is_supported(q, n):
+            by_samples.setdefault((n, statistics.needed(q)), []).append(figure.called)
+    for (n, wanted), called in by_samples.items():
+        made.append(finding("percentile_unsupported", _once(called), n, wanted))
+    if empty:
+        made.append(finding("zero_without_samples", _once(empty), 0, None))
+    return made
+
+
+def _once(names: Iterable[str]) -> list[str]:
+    return list(dict.fromkeys(names))

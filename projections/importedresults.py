@@ -1,0 +1,130 @@
+"""What imported files of measuring tools hold, as `anvil status` and the limits of documents tell it.
+
+1. A result belongs to the file that it names, in the stream that recorded the import.
+2. A finding was made at the import, from the rows. It is said in one sentence, with its numbers.
+3. What a file does not say of what was tested is a finding of its own, of the file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from anvil.ledger.events import CheckImported, ImportRecorded, LoadImported, SuiteImported
+from anvil.ledger.events.results import FindingName, ImportFinding
+from anvil.ledger.wording import counted
+
+AnyResult = CheckImported | SuiteImported | LoadImported
+
+SENTENCES: Mapping[FindingName, str] = {
+    "check_without_observation": "selected, and without an observation",
+    "partly_failed": "figures rest on a partly failed run: {found} of {out_of} did not pass",
+    "reasoning_counted_not_seen": "reasoning tokens were counted and not seen, in {found} of {out_of}",
+    "reasoning_seen_not_counted": "reasoning was seen and not counted apart, in {found} of {out_of}",
+    "reasoning_despite_disabled": "reasoning came although thinking was disabled, in {found} of {out_of}",
+    "shared_prefix": "prompts shared a prefix, or seem to ({about})",
+    "percentile_unsupported": "{found} samples do not support a percentile that needs {out_of}: {about}",
+    "statistic_differs": "the rows give {found} of {out_of} figures otherwise: {about}",
+    "count_differs": "{found} are counted, and {out_of} are said: {about}",
+    "zero_without_samples": "a number stands where there are no samples: {about}",
+    "message_missing": "{found} of {out_of} failures do not say why",
+    "target_missed": "the prompt had {found} tokens, {out_of} were aimed at",
+    "verdict_differs": "by its own rule the verdict would be another: {about}",
+}
+_BRIEF = 4
+"""How many names one sentence lists."""
+
+
+@dataclass(frozen=True)
+class ImportedResult:
+    """One check, suite or load of a file."""
+
+    what: str
+    """`check`, `suite` or `load`."""
+    called: str
+    passed: int
+    expected: int | None
+    """Null when the file does not say."""
+    outcome: str
+    findings: tuple[ImportFinding, ...]
+
+    @classmethod
+    def of(cls, event: AnyResult) -> ImportedResult:
+        """Return what is told of an event."""
+        match event:
+            case CheckImported():
+                return cls("check", event.called, event.passed, event.expected, event.outcome, event.findings)
+            case SuiteImported():
+                outcome = "passed" if event.passed == event.expected else "failed"
+                return cls("suite", event.called, event.passed, event.expected, outcome, event.findings)
+            case LoadImported():
+                parts = (
+                    event.called,
+                    _each(event.concurrency, "c{}"),
+                    _each(event.target_tokens, "{}-tokens"),
+                )
+                outcome = "passed" if event.completed == event.expected else "failed"
+                if event.expected is None:
+                    outcome = "incomplete"
+                called = " ".join(part for part in parts if part)
+                return cls("load", called, event.completed, event.expected, outcome, event.findings)
+
+
+@dataclass(frozen=True)
+class ImportedFile:
+    """One file and its results, by entry hash."""
+
+    kind: str
+    format: str
+    digest: str
+    stream: str
+    not_said: tuple[str, ...]
+    withheld: tuple[str, ...]
+    results: Mapping[str, ImportedResult] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, event: ImportRecorded, stream: str) -> ImportedFile:
+        """Return what is told of an import."""
+        return cls(event.kind, event.format, event.digest, stream, event.not_said, event.withheld)
+
+    def sentences(self) -> Iterator[str]:
+        """Yield what a reader must know of it, one sentence each."""
+        if self.not_said:
+            yield f"not said: {', '.join(self.not_said)}"
+        if self.withheld:
+            yield f"said only in the file: {', '.join(self.withheld)}"
+
+
+def _each(value: int | None, form: str) -> str:
+    return "" if value is None else form.format(value)
+
+
+def sentence(found: ImportFinding) -> str:
+    """Return a finding in words."""
+    listed = ", ".join(found.about[:_BRIEF])
+    more = len(found.about) - _BRIEF
+    about = f"{listed} and {more} more" if more > 0 else listed
+    return SENTENCES[found.finding].format(about=about, found=found.found, out_of=found.out_of)
+
+
+def limits(files: Iterable[ImportedFile]) -> list[str]:
+    """Return what documents must say of imported evidence: each kind of finding once, with how many results have it."""
+    held = list(files)
+    found: dict[FindingName, list[str]] = {}
+    missing: dict[str, int] = {}
+    for file in held:
+        for name in file.not_said:
+            missing[name] = missing.get(name, 0) + 1
+        for result in file.results.values():
+            for one in result.findings:
+                found.setdefault(one.finding, []).append(f"{result.what} {result.called}: {sentence(one)}")
+    said = [_limit(name, sentences) for name, sentences in found.items()]
+    if missing:
+        listed = ", ".join(f"{name} in {number}" for name, number in missing.items())
+        said.append(f"Of {counted(len(held), 'imported file')} what was tested is not wholly said: {listed}.")
+    return said
+
+
+def _limit(name: FindingName, sentences: list[str]) -> str:
+    more = f" (and {len(sentences) - 1} more like it)" if len(sentences) > 1 else ""
+    return f"Imported evidence, {name.replace('_', ' ')}: {sentences[0]}{more}."

@@ -1,0 +1,60 @@
+"""The qualification summary as a page reads it: answers first, then figures side by side, then all the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from anvil.projections.pages.comparisons import compared
+from anvil.projections.pages.matrix import judged, listed, matrix
+from anvil.projections.pages.outline import outline
+from anvil.projections.pages.verdicts import NOT_TAKEN, explained
+from anvil.projections.pages.view import Shown, items, members
+
+_LONGEST = "near_limit_context"
+_SHOWN_FIRST = ("retained_failures_and_caveats", _LONGEST)
+
+
+def parts(document: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what the layout prints besides the document's leaves."""
+    candidates = members(document["candidates"])
+    cells = {key: value for key, value in document.items() if key.startswith("capacity_")}
+    comparisons = [
+        compared(key, members) for key, members in (*cells.items(), (_LONGEST, document[_LONGEST]))
+    ]
+    rest = {key: value for key, value in document.items() if key not in (*_SHOWN_FIRST, *cells)}
+    rest["functional"] = {
+        key: _without(value, "checks") for key, value in members(document["functional"]).items()
+    }
+    rest["bounded_quality"] = {
+        key: {"failures": v["failures"]} for key, v in members(document["bounded_quality"]).items()
+    }
+    verdicts = explained(one.text for value in candidates.values() for one in items(value["decision"]))
+    return {
+        "order": tuple(candidates),
+        "verdicts": verdicts,
+        "is_taken": not any(word in NOT_TAKEN for word, _ in verdicts),
+        "comparisons": comparisons,
+        "without_difference": [one.name.replace("_", " ") for one in comparisons if not one.differences],
+        "matrix": matrix(_outcomes(document)),
+        "rest": outline(rest, level=3),
+    }
+
+
+def _outcomes(document: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """Return the checks that are listed for each candidate, then its suites, then the longest prompt."""
+    found: dict[str, dict[str, Any]] = {key: {} for key in members(document["candidates"])}
+    for key, value in members(document["functional"]).items():
+        found.setdefault(key, {}).update({one.text: listed(one) for one in items(value["checks"])})
+    for key, value in members(document["bounded_quality"]).items():
+        suites = {f"suite {name}": judged(one) for name, one in value.items() if name != "failures"}
+        found.setdefault(key, {}).update(suites)
+    for key, value in document[_LONGEST].items():
+        if isinstance(value, Mapping):
+            found.setdefault(key, {})["near the limit of the context"] = judged(value["status"])
+    return found
+
+
+def _without(value: Mapping[str, Any], name: str) -> dict[str, Any]:
+    """Return an object without a list that has members; an empty one has a reason, which stays."""
+    return {key: one for key, one in value.items() if key != name or isinstance(one, Shown)}

@@ -1,0 +1,186 @@
+"""What a Markdown page is put together from: figures with their marks, and tables that line up.
+
+1. A figure is its text, the sign of its status and the number of its support: `554.3 ○12`.
+2. A table's columns are as wide as their widest cell, so that they line up in a terminal; a cell wider than
+   `WIDEST` sticks out of its column rather than widening all the others.
+3. What stands in a plot of the HTML page stands in these tables.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from anvil.ledger.wording import counted
+from anvil.projections.pages.comparisons import Comparison
+from anvil.projections.pages.inert import markdown
+from anvil.projections.pages.lanes import Rung
+from anvil.projections.pages.matrix import Cell, Matrix
+from anvil.projections.pages.outline import Block
+from anvil.projections.pages.view import Shown
+
+WIDEST = 44
+_MARKS = {"passed": "✓ ", "failed": "✗ ", "said": ""}
+_NOT_STATED = "not stated"
+
+
+class Inert(str):
+    """Markdown that is inert already."""
+
+    __slots__ = ()
+
+
+def finalized(value: object) -> str:
+    """Return what is printed as inert Markdown, once."""
+    return value if isinstance(value, Inert) else markdown(value)
+
+
+def figure(shown: Shown, unit: str = "") -> Inert:
+    """Return a figure with its mark (rule 1)."""
+    behind = f" {markdown(unit)}" if unit and not shown.is_null else ""
+    return Inert(f"{markdown(shown.text)}{behind} {shown.sign}{shown.note}")
+
+
+def joined(shown: Shown | Sequence[Shown]) -> Inert:
+    """Return figures in one cell. An empty list is one figure that says so."""
+    if isinstance(shown, Shown):
+        return figure(shown)
+    return Inert(", ".join(figure(one) for one in shown) or "none")
+
+
+def listing(shown: Shown | Sequence[Shown]) -> Inert:
+    """Return figures as a list."""
+    return Inert("\n".join(f"- {figure(one)}" for one in ([shown] if isinstance(shown, Shown) else shown)))
+
+
+def strength(legend: Sequence[dict[str, Any]]) -> Inert:
+    """Return how many figures have which status."""
+    rows = [(f"{i['sign']} {i['word']}", i["count"], f"{i['meaning']} ({i['status']})") for i in legend]
+    return table(("Evidence", "Figures", "Means"), rows)
+
+
+def meanings(verdicts: Sequence[tuple[str, str]]) -> Inert:
+    """Return what the words of verdicts mean, as items of a list."""
+    return Inert("\n".join(f"- *{markdown(word)}*: {markdown(meaning)}" for word, meaning in verdicts))
+
+
+def differences(comparison: Comparison, number: int) -> Inert:
+    """Return one difference of a comparison, metric by metric."""
+    found = [(row, row.differences[number]) for row in comparison.rows]
+    rows = [(row.metric.full, figure(one.figure, "%"), one.word) for row, one in found if one is not None]
+    return table((comparison.differences[number], comparison.name, ""), rows)
+
+
+def side_by_side(comparison: Comparison) -> Inert:
+    """Return what holds for all columns, then the columns side by side with the differences behind them."""
+    facts = [f"- {markdown(name.replace('_', ' '))}: {figure(shown)}" for name, shown in comparison.facts]
+    rows: list[list[object]] = [
+        [name.replace("_", " "), *map(_stated, cells), *("" for _ in comparison.differences)]
+        for name, cells in comparison.others
+    ]
+    for row in comparison.rows:
+        cells = (_stated(cell, row.metric.unit) for cell in row.cells)
+        against = (
+            Inert(f"{figure(one.figure, '%')} {one.word}".rstrip()) if one else _NOT_STATED
+            for one in row.differences
+        )
+        rows.append([row.name.replace("_", " "), *cells, *against])
+    drawn = table((comparison.name, *comparison.columns, *comparison.differences), rows)
+    return Inert("\n".join([*facts, "", drawn] if facts else [drawn]))
+
+
+def outcomes(matrix: Matrix, corner: str) -> Inert:
+    """Return which checks passed."""
+    return table((corner, *matrix.columns), [(name, *map(_outcome, cells)) for name, cells in matrix.rows])
+
+
+def attempts_table(rows: Sequence[Sequence[Cell | None]]) -> Inert:
+    """Return what each attempt came to."""
+    head = ("Attempt", "Health", "Checks as served", "Checks, thinking off")
+    return table(head, [(number, *map(_outcome, cells)) for number, cells in enumerate(rows, 1)])
+
+
+def rungs(ladder: Sequence[tuple[str, Sequence[Rung]]]) -> Inert:
+    """Return the ladders, one line for each rung."""
+    head = ("Lane", "Actual prompt tokens", "Time to first token", "Outcome")
+    rows = [
+        (name, figure(rung.size), figure(rung.time, "s"), _outcome(rung.outcome))
+        for name, members in ladder
+        for rung in members
+    ]
+    return table(head, rows)
+
+
+def outlined(blocks: Sequence[Block]) -> Inert:
+    """Return the blocks of an outline."""
+    made: list[str] = []
+    for block in blocks:
+        if block.kind == "heading":
+            made.append(f"\n{'#' * block.level} {markdown(block.name)}\n")
+        elif block.kind == "figure" and block.figure is not None:
+            made.append(f"- {markdown(block.name)}: {figure(block.figure)}")
+        elif block.kind == "list":
+            made.append(listing(block.figures))
+        else:
+            rows = [(name, *map(joined, cells)) for name, cells in block.rows]
+            made.append(f"\n{table(('', *block.columns), rows)}\n")
+    return Inert("\n".join(made).strip("\n"))
+
+
+def support(notes: Sequence[dict[str, Any]]) -> Inert:
+    """Return the notes: the events that figures rest on, by index."""
+    return Inert("\n".join(f"{note['number']}. {_events_of(note)}" for note in notes))
+
+
+def event_list(events: Sequence[dict[str, Any]]) -> Inert:
+    """Return each event that a note names, with its artifacts."""
+    made = []
+    for event in events:
+        made.append(f"- {event['index']}: {markdown(event['type'])}, {event['at']}, {event['hash']}")
+        for one in event["artifacts"]:
+            told = ", ".join(markdown(one[key]) for key in ("name", "media_type", "shown_as"))
+            made.append(f"  - artifact {told}")
+    return Inert("\n".join(made))
+
+
+def table(head: Sequence[object], rows: Sequence[Sequence[object]]) -> Inert:
+    """Return a table whose columns line up (rule 2)."""
+    cells = [[finalized(cell) for cell in line] for line in (head, *rows)]
+    widths = [max(3, *(min(_width(line[at]), WIDEST) for line in cells)) for at in range(len(head))]
+    first, *others = [_line(line, widths) for line in cells]
+    return Inert("\n".join([first, f"|{'|'.join('-' * (width + 2) for width in widths)}|", *others]))
+
+
+def functions() -> dict[str, Callable[..., Any]]:
+    """Return what a layout can call, by name."""
+    offered: tuple[Callable[..., Any], ...] = (
+        figure, joined, listing, strength, meanings, differences, side_by_side, outcomes, attempts_table, rungs,
+        outlined, support, event_list,
+    )  # fmt: skip
+    return {function.__name__: function for function in offered}
+
+
+def _events_of(note: dict[str, Any]) -> str:
+    runs = (str(first) if first == last else f"{first} to {last}" for first, last in note["runs"])
+    count = note["artifacts"]
+    return f"events {', '.join(runs)}" + (f", {counted(count, 'artifact')}" if count else "")
+
+
+def _stated(cell: Shown | None, unit: str = "") -> str:
+    return _NOT_STATED if cell is None else figure(cell, unit)
+
+
+def _outcome(cell: Cell | None) -> str:
+    return _NOT_STATED if cell is None else Inert(f"{_MARKS[cell.mark]}{figure(cell.figure)}")
+
+
+def _line(cells: Sequence[str], widths: Sequence[int]) -> str:
+    padded = (cell + " " * (width - _width(cell)) for cell, width in zip(cells, widths, strict=True))
+    return f"| {' | '.join(padded)} |"
+
+
+def _width(text: str) -> int:
+    """Return how many columns of a terminal a text takes."""
+    wide = sum(unicodedata.east_asian_width(mark) in "WF" for mark in text)
+    return len(text) + wide - sum(unicodedata.combining(mark) > 0 for mark in text)

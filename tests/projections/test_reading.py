@@ -1,0 +1,198 @@
+"""What pages make of a document before they show it: metrics by name, differences, marks. Nothing is made up."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import pytest
+from support.importing import imported, rendered
+from support.published import lanes, spelled, summary
+
+from anvil.projections.document import DOCUMENTS
+from anvil.projections.pages import PARTS
+from anvil.projections.pages.comparisons import compared
+from anvil.projections.pages.matrix import mark_of
+from anvil.projections.pages.metrics import metric
+from anvil.projections.pages.verdicts import explained
+from anvil.projections.pages.view import Shown, view
+from anvil.projections.provenance import State
+from anvil.projections.publishing import page_layouts
+from anvil.projections.record import fold
+
+STATE = State("scene.test.invalid/log", 99, "ab" * 32)
+SUMMARY, LANES = "sanitized-qualification-summary.v1", "qwen38-27b-qualification-summary.v1"
+
+
+def document(name: str, content: dict[str, Any]) -> Any:
+    seen = imported(spelled(content))
+    return view(rendered(name, seen), STATE, fold(seen))["document"]
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_every_document_has_pages(name: str) -> None:
+    assert name in PARTS
+    assert all(source for source in page_layouts(name).values())
+
+
+# --- metrics ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "hint"),
+    [
+        ("ttft_p50_ms", "ttft", "ms; p50; lower is better"),
+        ("ttft_s_p50", "ttft", "s; p50; lower is better"),
+        ("ttft_s", "ttft", "s; lower is better"),
+        ("effective_prefill_tok_s_p50", "effective_prefill", "tok/s; p50; higher is better"),
+        (
+            "c1_decode_tok_s_p50",
+            "decode",
+            "tok/s; one request at a time; p50; higher is better",
+        ),
+        ("c5_aggregate_output_tok_s", "aggregate_output", "tok/s; 5 requests at once; higher is better"),
+        ("quality_context_decode_tok_s", "decode", "tok/s; quality context; higher is better"),
+        ("engine_kv_tokens", "engine_kv_tokens", "tokens; higher is better"),
+    ],
+)
+def test_a_name_says_what_was_measured(name: str, kind: str, hint: str) -> None:
+    found = metric(name)
+    assert found is not None
+    assert (found.kind, found.hint) == (kind, hint)
+
+
+@pytest.mark.parametrize(
+    "name", ["runs", "status", "failures", "max_num_seqs", "undecode", "c_decoded_tok_s", ""]
+)
+def test_a_name_that_says_none_is_no_metric(name: str) -> None:
+    assert metric(name) is None
+
+
+# --- differences -------------------------------------------------------------------------------------------------
+
+
+def measured(**changed: Any) -> Any:
+    content = summary()
+    content["capacity_1k_c1"] |= changed
+    return document(SUMMARY, content)["capacity_1k_c1"]
+
+
+def test_a_difference_is_read_with_the_words_that_its_sign_means() -> None:
+    made = compared("capacity_1k_c1", measured())
+    words = {row.metric.kind: [d.word for d in row.differences if d] for row in made.rows}
+    assert made.differences == ("tiny_b against tiny_a",)
+    assert words == {
+        "ttft": ["faster"],
+        "e2e": ["equal"],
+        "effective_prefill": ["faster"],
+        "decode": ["slower"],
+        "aggregate_output": ["faster"],
+    }
+
+
+@pytest.mark.parametrize("name", ["other_delta_percent", "tiny_delta_percent", "b2_delta_percent"])
+def test_a_difference_that_names_no_candidate_keeps_its_name(name: str) -> None:
+    members = dict(measured())
+    members[name] = members.pop("tiny_b_delta_percent")
+    assert compared("capacity_1k_c1", members).differences == (name,)
+
+
+def test_a_difference_by_the_end_of_a_name_is_that_candidates() -> None:
+    members = dict(measured())
+    members["b_delta_percent"] = members.pop("tiny_b_delta_percent")
+    assert compared("capacity_1k_c1", members).differences == ("tiny_b against tiny_a",)
+
+
+def test_no_difference_is_computed() -> None:
+    members = {key: value for key, value in measured().items() if not key.endswith("_delta_percent")}
+    made = compared("capacity_1k_c1", members)
+    assert made.differences == ()
+    assert all(row.differences == () for row in made.rows)
+
+
+def test_a_number_is_the_number_that_is_printed() -> None:
+    cell = measured()["tiny_a"]["ttft_p50_ms"]
+    assert (cell.text, cell.number) == ("12.5", Fraction(25, 2))
+    assert measured()["protocol"].number is None
+
+
+# --- marks -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "mark"),
+    [
+        ("6/6", "passed"),
+        ("5/6", "failed"),
+        ("0/0", "failed"),
+        ("2/4; coding failed", "failed"),
+        ("passed", "passed"),
+        ("all passed", "passed"),
+        ("failed", "failed"),
+        ("all passed but one", "said"),
+        ("2026/08/15", "said"),
+        ("6/60", "failed"),
+        ("passed at 3/3 policy", "said"),
+        ("", "said"),
+    ],
+)
+def test_a_text_is_marked_by_what_it_says_and_no_more(text: str, mark: str) -> None:
+    assert mark_of(text) == mark
+
+
+def test_a_check_that_is_not_listed_has_no_mark() -> None:
+    made = PARTS[SUMMARY](document(SUMMARY, summary()))["matrix"]
+    rows = dict(made.rows)
+    assert made.columns == ("tiny_a", "tiny_b")
+    assert [cell and cell.mark for cell in rows["coding"]] == ["passed", None]
+    assert [cell and cell.mark for cell in rows["suite recall"]] == ["passed", "failed"]
+    assert [cell and cell.mark for cell in rows["suite triage"]] == [None, "passed"]
+
+
+def test_a_rung_that_failed_is_marked() -> None:
+    made = PARTS[LANES](document(LANES, lanes()))
+    assert [(name, [rung.outcome.mark for rung in rungs]) for name, rungs in made["ladder"]] == [
+        ("tiny_text", ["passed", "failed"])
+    ]
+
+
+def test_an_experiment_stands_beside_lanes_with_a_figure_of_the_same_name() -> None:
+    made = PARTS[LANES](document(LANES, lanes()))
+    speculation = next(one for one in made["experiments"] if one.name == "speculation")
+    first, second = speculation.comparisons
+    assert first.columns == ("with speculation", "tiny_text")
+    assert [cell.text for cell in first.rows[0].cells if cell] == ["55.0", "30.0"]
+    assert second.columns == ("first",)
+
+
+# --- verdicts and strength -----------------------------------------------------------------------------------
+
+
+def test_verdicts_are_explained_once() -> None:
+    words = [word for word, _ in explained(["challenger; no-promotion", "no-promotion", "something else"])]
+    assert words == ["challenger", "no-promotion"]
+
+
+def test_a_page_of_something_taken_does_not_ask_why_it_was_not() -> None:
+    content = summary()
+    for candidate in content["candidates"].values():
+        candidate["decision"] = ["current"]
+    assert PARTS[SUMMARY](document(SUMMARY, content))["is_taken"]
+    assert not PARTS[SUMMARY](document(SUMMARY, summary()))["is_taken"]
+
+
+def test_figures_are_counted_by_their_status_and_nulls_told() -> None:
+    seen = imported(spelled(summary()))
+    made = view(rendered(SUMMARY, seen), STATE, fold(seen))
+
+    def every(value: Any) -> list[Shown]:
+        items = value.values() if isinstance(value, dict) else value
+        return [value] if isinstance(value, Shown) else [leaf for item in items for leaf in every(item)]
+
+    assert [(item["status"], item["count"]) for item in made["legend"]] == [
+        ("external-prior", len(every(made["document"])))
+    ]
+    assert made["nulls"] == [
+        {"reason": "the imported file says null", "pointers": ["/common_recipe/draft_model"]},
+        {"reason": "nothing was found", "pointers": ["/functional/tiny_b/checks"]},
+    ]
