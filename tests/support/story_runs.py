@@ -276,6 +276,7 @@ def _weights() -> WeightsInspected:
         files=19,
         bytes=29_000_000_000,
         tensor_files=1,
+        tensor_bytes=28_000_000_000,
         tensors=1200,
         tensor_types=(TensorType(name="F8_E4M3", tensors=1000), TensorType(name="BF16", tensors=200)),
         tensor_digests=("sha256:" + "f5" * 32,),
