@@ -15,7 +15,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -44,6 +44,13 @@ from anvil.ledger.storedtree import StoredTree
 from anvil.ledger.tail import Tail
 
 ANCHOR_DELAY_S = 1.0
+
+Require = Callable[[], object]
+"""Asks something of the log under the write lock, and raises where it does not hold."""
+
+
+def nothing() -> None:
+    """Ask nothing."""
 
 
 @dataclass(frozen=True)
@@ -160,8 +167,11 @@ class Ledger:
 
     # -- appending -------------------------------------------------------------------------------
 
-    def append(self, prepared: Sequence[Prepared]) -> list[Recorded]:
+    def append(self, prepared: Sequence[Prepared], require: Require = nothing) -> list[Recorded]:
         """Add signed events at the end of the log, all or none (rule 2).
+
+        `require` is called when nobody else can add anything any more, and refuses by raising: what it finds in
+        the log is what the events come after.
 
         Raises:
             ChainBroken: one does not follow its stream.
@@ -174,6 +184,7 @@ class Ledger:
             self.blobs.flush({a.blob.digest for item in prepared for a in item.draft.attachments})
             with self.store.transaction():
                 tail = self._catch_up()
+                require()
                 self._require_blobs(prepared)  # under the lock: a redaction deletes under it too
                 start = tail.tree.size
                 for offset, item in enumerate(prepared):

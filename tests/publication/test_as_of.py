@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from support.command import Anvil, Ran, run_here
-from support.laguna import CAMPAIGN, CANDIDATE, Laguna, laguna, observation
-from support.published_folders import DOCUMENT, ORIGIN, vkey
+from support.command import Anvil
+from support.laguna import CAMPAIGN, CANDIDATE, Laguna, observation
+from support.published_folders import DOCUMENT, vkey
 
 from anvil.ledger.drafts import Draft
 from anvil.ledger.header import Subject
@@ -29,21 +29,6 @@ ENVIRONMENTS = (
     {"LC_ALL": "tr_TR.UTF-8", "TZ": "Asia/Kathmandu", "PYTHONHASHSEED": "random"},
 )
 """A locale that is not installed is as good as C, and no worse."""
-
-
-@pytest.fixture
-def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Laguna:
-    (tmp_path / "work").mkdir()
-    monkeypatch.chdir(tmp_path / "work")
-    return laguna(tmp_path / "work" / "anvil-ledger", ORIGIN)
-
-
-@pytest.fixture
-def anvil(made: Laguna, capfdbinary: pytest.CaptureFixture[bytes]) -> Anvil:
-    def run(*arguments: object) -> Ran:
-        return run_here(capfdbinary, *arguments)
-
-    return run
 
 
 def released(folder: Path) -> dict[str, bytes]:

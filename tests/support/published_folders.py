@@ -19,6 +19,7 @@ from anvil.ledger.publication.manifest import Manifest
 from anvil.ledger.publication.releasing import release
 from anvil.ledger.publication.verifying import PublicationReport, verify_publication
 from anvil.ledger.recording import Ledger
+from anvil.ledger.store import Store
 from anvil.projections.recomputing import recompute
 from anvil.projections.releasing import Guard, Prepared, Wanted, prepare
 from support.laguna import Laguna, laguna, noon
@@ -117,3 +118,12 @@ def copied(folder: Folder, target: Path) -> Folder:
 def vkey(place: LedgerPlace) -> VerifierKey:
     """Return a ledger's public key."""
     return VerifierKey.parse(place.verifier_key.read_text().strip())
+
+
+def size(made: Laguna) -> int:
+    """Return how many entries the ledger has."""
+    store = Store.open_readonly(made.place.database)
+    try:
+        return store.size()
+    finally:
+        store.close()
