@@ -3,8 +3,8 @@
 1. ``docs/events.md`` comes from the event classes: their docstrings, the docstrings of their fields, the
    public types and the roles.
 2. ``docs/cli.md`` comes from the commands' own help, 80 columns wide, and from the exit codes.
-3. In ``docs/format.md``, ``docs/recipes.md``, ``docs/checks.md``, ``docs/weights.md`` and ``docs/load.md`` only what
-   stands between
+3. In ``docs/format.md``, ``docs/recipes.md``, ``docs/checks.md``, ``docs/weights.md``, ``docs/load.md`` and
+   ``docs/importing.md`` only what stands between
    ``<!-- begin generated: NAME -->`` and ``<!-- end generated: NAME -->`` is written; the rest is by hand.
 4. ``docs/schemas/`` holds the JSON Schema of each document, from its model.
 
@@ -22,6 +22,7 @@ from typing import Literal, get_args, get_origin
 
 import click
 from generate_events import BY_HAND, anchor, events_page
+from generate_importing import importing_blocks
 from generate_load import load_blocks
 from generate_recipes import check_blocks, recipe_blocks
 from pydantic import StringConstraints
@@ -293,6 +294,7 @@ def pages() -> dict[Path, str]:
         "recipes.md": recipe_blocks(),
         "checks.md": check_blocks(),
         "load.md": load_blocks(),
+        "importing.md": importing_blocks(),
         "weights.md": {"findings": _findings()},
     }
     return {

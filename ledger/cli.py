@@ -71,6 +71,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "anvil.ledger.commands.redactions:redactions",
         "Show what was withheld behind a publication: of which kind, by which rule, how many.",
     ),
+    "compare": (
+        "anvil.projections.commands.compare:compare_command",
+        "Put two attempts, candidates or campaigns next to each other.",
+    ),
     "why": (
         "anvil.projections.commands.why:why",
         "Show what a figure of a document rests on, down to raw rows.",

@@ -75,6 +75,20 @@ def open_plain(path: Path) -> BinaryIO:
     return os.fdopen(descriptor, "rb")
 
 
+def read_plain(path: Path, most: int) -> bytes:
+    """Return the bytes of a plain file that has at most `most`; a longer one is not read to its end.
+
+    Raises:
+        FileNotFoundError: there is none.
+        OSError: it cannot be read, or has more; `strerror` says so.
+    """
+    with open_plain(path) as file:
+        content = file.read(most + 1)
+    if len(content) > most:
+        raise OSError(errno.EFBIG, f"it has more than {most:,} bytes", str(path))
+    return content
+
+
 def flush(descriptor: int) -> None:
     """Wait until what was written is on disk."""
     os.fsync(descriptor)

@@ -238,7 +238,7 @@ NumberText = Annotated[
 
 MemberName = Annotated[
     str,
-    StringConstraints(pattern=r"^[A-Za-z][A-Za-z0-9_.,-]{0,63}$"),
+    StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.,-]{0,63}$"),
     Public("a member of another program's file: `median_ttft_ms`, `metrics.ttft`, `exact_match,whole`"),
 ]
 """What a figure is called where it comes from."""

@@ -20,7 +20,7 @@ from anvil.ledger.checks.keys import CONTROL_TYPES
 from anvil.ledger.commitments import Opening
 from anvil.ledger.envelope import Envelope
 from anvil.ledger.errors import Malformed, MalformedTile, NotALedger
-from anvil.ledger.files import open_plain
+from anvil.ledger.files import open_plain, read_plain
 from anvil.ledger.header import Header
 from anvil.ledger.merkle import HASH_SIZE, CompactRange
 from anvil.ledger.note import SignedNote
@@ -346,13 +346,9 @@ class TilesSource:
         """Return the bytes of a file that has at most so many; a longer one is not read to its end."""
         path = self._directory / name
         try:
-            with open_plain(path) as file:
-                content = file.read(most + 1)
+            return read_plain(path, most)
         except OSError as error:
             raise missing(f"{path} cannot be read: {error.strerror}") from error
-        if len(content) > most:
-            raise missing(f"{path} is longer than the {most} bytes that its place allows")
-        return content
 
     def _read_openings(self) -> dict[str, Opening] | None:
         path = self._directory / OPENINGS_FILE

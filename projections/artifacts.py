@@ -6,6 +6,7 @@ The bytes come through functions that the caller gives; nothing here opens a fil
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
@@ -24,6 +25,14 @@ Measure = Callable[[str], BlobRef | None]
 """From a digest to what really lies there, or None when nothing does."""
 
 
+Read = Callable[[str], bytes | None]
+"""From a digest to the bytes that lie there, or None when nothing does."""
+
+
+def nothing(_digest: str) -> None:
+    """Return None: where only names are at hand, no bytes are."""
+
+
 @dataclass(frozen=True)
 class Artifacts:
     """The artifacts of a record, and the functions that lead to their bytes."""
@@ -31,14 +40,15 @@ class Artifacts:
     entries: Mapping[ArtifactName, ArtifactEntry]
     open: Open
     measure: Measure
+    read: Read = nothing
 
     @classmethod
-    def of(cls, record: Record, open_: Open, measure: Measure) -> Artifacts:
+    def of(cls, record: Record, open_: Open, measure: Measure, read: Read = nothing) -> Artifacts:
         """Return the artifacts of every event that a document of `record` could cite."""
         entries: dict[ArtifactName, ArtifactEntry] = {}
         for kept in record.every():
             entries.update({ArtifactName(kept.entry_hash, a.name): a for a in kept.artifacts})
-        return cls(entries, open_, measure)
+        return cls(entries, open_, measure, read)
 
     def blob(self, name: ArtifactName) -> BlobRef | None:
         """Return which bytes an artifact is, or None when its opening is not at hand."""
@@ -50,6 +60,26 @@ class Artifacts:
             return None
         members = canonical.decode(opening.value)
         return BlobRef(members["digest"], members["size"])
+
+    def content(self, name: ArtifactName) -> bytes | None:
+        """Return the bytes of a public artifact, such as rows, or None when they are not at hand.
+
+        Those of a private one are never given: what is computed from bytes must be computed again by whoever
+        has the publication, and a private artifact does not go along.
+
+        Raises:
+            PublicationRefused: there are others in their place.
+        """
+        entry = self.entries[name]
+        content = None if entry.digest is None else self.read(entry.digest)
+        if content is None:
+            return None
+        if f"sha256:{hashlib.sha256(content).hexdigest()}" != entry.digest or len(content) != entry.size:
+            raise PublicationRefused(
+                f"artifact {name.name} of event {name.event} is not as it was signed",
+                advice="Put the bytes back that were recorded.",
+            )
+        return content
 
     def require(self, names: Iterable[ArtifactName], gone: frozenset[ArtifactName]) -> None:
         """Check that each artifact is there to the byte, but for those of which an event says that they are gone.

@@ -18,7 +18,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import assert_never
 
@@ -77,6 +77,14 @@ KEEPS_BYTES: frozenset[EvidenceStatus] = frozenset(
 )
 """The statuses which say that bytes were kept."""
 
+Content = Callable[[ArtifactName], bytes | None]
+"""From an artifact's name to its bytes, or None when they are not at hand."""
+
+
+def nothing(_name: ArtifactName) -> None:
+    """Return None: no bytes are at hand."""
+
+
 NEVER_RISES: frozenset[EvidenceStatus] = frozenset({"declared", "external-prior"})
 """The statuses of what is no observation of ours."""
 
@@ -88,6 +96,16 @@ class Evidence:
     """The record, asked event by event."""
 
     record: Record
+    read: Content = nothing
+    """What gives the bytes of an artifact, such as the rows that a figure is computed from."""
+
+    def content(self, source: Source, name: str) -> bytes | None:
+        """Return the bytes of a public artifact of an event, or None when they are gone or not at hand.
+
+        A figure that is computed from them rests on the event with its artifacts: `Source.stated`, `derive`.
+        """
+        found = ArtifactName(source.entry_hash, name)
+        return None if found in self.record.gone else self.read(found)
 
     def source(self, kept: Kept) -> Source | None:
         """Return an event as evidence, or None when it supports nothing (rule 8)."""

@@ -15,11 +15,18 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from anvil.ledger.errors import PublicationRefused
-from anvil.ledger.events import ImportRecorded, StatementImported
+from anvil.ledger.events import (
+    CheckImported,
+    ImportRecorded,
+    LoadImported,
+    StatementImported,
+    SuiteImported,
+)
 from anvil.ledger.events.imports import Topic
 from anvil.ledger.header import Subject
 from anvil.projections.evidence import Evidence
 from anvil.projections.figures import Figure, Group, Listing, Printed, Source, Value, derive
+from anvil.projections.importedresults import ImportedFile, ImportedResult, limits
 from anvil.projections.limits import EvidenceLimit, Quoted
 from anvil.projections.record import Campaign, Kept
 
@@ -168,9 +175,8 @@ def imported(evidence: Evidence, campaign: Campaign, form: str) -> Imported | No
 
 def every(evidence: Evidence, campaign: Campaign) -> Iterator[Imported]:
     """Yield what each file says that was imported into a campaign and supports something, in order."""
-    for kept in campaign.general:
-        source = evidence.source(kept)
-        if source is not None and isinstance(source.event, ImportRecorded):
+    for source, kept in _counting(evidence, campaign):
+        if isinstance(source.event, ImportRecorded):
             file = source.stated("digest")
             statements = tuple(_statements(evidence, campaign, kept, file))
             yield Imported(file, statements, source.event.statements)
@@ -200,8 +206,11 @@ def required(evidence: Evidence, campaign: Campaign, form: str) -> Imported:
     return source
 
 
-def limit_of(source: Imported, quoted: tuple[Quoted, ...]) -> EvidenceLimit:
-    """Return the evidence limit of a document that is an imported one again; `quoted` is what people here add."""
+def limit_of(source: Imported, quoted: tuple[Quoted, ...], beside: Iterable[str] = ()) -> EvidenceLimit:
+    """Return the evidence limit of a document that is an imported one again.
+
+    `quoted` is what people here add, `beside` what must be said of raw evidence in the same campaign.
+    """
     date = source.figure("document", "date").value
     kept = [one for one in source.statements if one.source.status == "imported-artifact"]
     notes = [f"This is taken from a document that somebody published ({date}), about another run."]
@@ -209,7 +218,30 @@ def limit_of(source: Imported, quoted: tuple[Quoted, ...]) -> EvidenceLimit:
     if kept:
         named = ", ".join(sorted(one.event.name or one.event.topic for one in kept))
         notes.append(f"The files are kept of which it states the digest as: {named}.")
+    notes += beside
     return EvidenceLimit((), (), tuple(notes), quoted)
+
+
+def evidence_limits(evidence: Evidence, campaign: Campaign) -> list[str]:
+    """Return what a document must say of the raw evidence that was imported into its campaign."""
+    files: dict[tuple[str, str], ImportedFile] = {}
+    for source, kept in _counting(evidence, campaign):
+        event = source.event
+        if isinstance(event, ImportRecorded) and event.nature == "raw-evidence":
+            files[kept.stream, event.digest] = ImportedFile.of(event, kept.stream)
+        elif isinstance(event, CheckImported | SuiteImported | LoadImported):
+            file = files.get((kept.stream, event.source))
+            if file is not None:
+                results = {**file.results, source.entry_hash: ImportedResult.of(event)}
+                files[kept.stream, event.source] = replace(file, results=results)
+    return limits(files.values())
+
+
+def _counting(evidence: Evidence, campaign: Campaign) -> Iterator[tuple[Source, Kept]]:
+    for kept in campaign.general:
+        source = evidence.source(kept)
+        if source is not None:
+            yield source, kept
 
 
 def has_imports(campaign: Campaign) -> bool:

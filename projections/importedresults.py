@@ -16,7 +16,7 @@ from anvil.ledger.wording import counted
 
 AnyResult = CheckImported | SuiteImported | LoadImported
 
-_SENTENCES: Mapping[FindingName, str] = {
+SENTENCES: Mapping[FindingName, str] = {
     "check_without_observation": "selected, and without an observation",
     "partly_failed": "figures rest on a partly failed run: {found} of {out_of} did not pass",
     "reasoning_counted_not_seen": "reasoning tokens were counted and not seen, in {found} of {out_of}",
@@ -104,7 +104,7 @@ def sentence(found: ImportFinding) -> str:
     listed = ", ".join(found.about[:_BRIEF])
     more = len(found.about) - _BRIEF
     about = f"{listed} and {more} more" if more > 0 else listed
-    return _SENTENCES[found.finding].format(about=about, found=found.found, out_of=found.out_of)
+    return SENTENCES[found.finding].format(about=about, found=found.found, out_of=found.out_of)
 
 
 def limits(files: Iterable[ImportedFile]) -> list[str]:
@@ -121,7 +121,7 @@ def limits(files: Iterable[ImportedFile]) -> list[str]:
     said = [_limit(name, sentences) for name, sentences in found.items()]
     if missing:
         listed = ", ".join(f"{name} in {number}" for name, number in missing.items())
-        said.append(f"Of {counted(len(held), 'imported file')} do not say what was tested: {listed}.")
+        said.append(f"Of {counted(len(held), 'imported file')} what was tested is not wholly said: {listed}.")
     return said
 
 

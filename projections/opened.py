@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 
 from anvil.ledger.blobs import BlobStore
-from anvil.ledger.errors import PublicationRefused
+from anvil.ledger.errors import BlobMissing, PublicationRefused
 from anvil.ledger.merkle import root_at
 from anvil.ledger.places import LedgerPlace
 from anvil.ledger.store import Store
@@ -36,7 +37,14 @@ class Opened:
         Raises:
             PublicationRefused: an event is not.
         """
-        cited = {event for leaf in made.rendered.leaves for event in leaf.support.events}
+        self.require_signed_events({event for leaf in made.rendered.leaves for event in leaf.support.events})
+
+    def require_signed_events(self, cited: Set[str]) -> None:
+        """Check that events, by entry hash, and all that take something back are as they were signed.
+
+        Raises:
+            PublicationRefused: one is not.
+        """
         shown = {kept.entry_hash: kept.index for kept in self.record.every() if kept.entry_hash in cited}
         require_signed(self.store, {**shown, **self.record.corrections})
 
@@ -59,6 +67,14 @@ def opened(place: LedgerPlace, as_of: int | None) -> Iterator[Opened]:
             record = fold(read_events(store), as_of=as_of)
             blobs = BlobStore(place.blobs)
             state = State(store.origin(), record.size, root_at(record.size, StoredTree(store).read).hex())
-            yield Opened(record, Artifacts.of(record, store.opening, blobs.measure), state, store, blobs)
+            artifacts = Artifacts.of(record, store.opening, blobs.measure, partial(_read, blobs))
+            yield Opened(record, artifacts, state, store, blobs)
     finally:
         store.close()
+
+
+def _read(blobs: BlobStore, digest: str) -> bytes | None:
+    try:
+        return blobs.get(digest)
+    except BlobMissing:
+        return None

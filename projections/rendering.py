@@ -81,7 +81,7 @@ def draft(
     chosen = _campaign(record, campaign)
     model = _candidate(record, chosen, candidate) if document.is_of_one_candidate else _all(candidate)
     layout = template or own_template(document)
-    prepared = document.prepare(Evidence(record), chosen, model)
+    prepared = document.prepare(Evidence(record, artifacts.content), chosen, model)
     rendered = render(layout.name, layout.source, prepared.root)
     _require_shape(document, rendered)
     artifacts.require((name for leaf in rendered.leaves for name in leaf.support.artifacts), record.gone)

@@ -26,7 +26,7 @@ from anvil.ledger.events import (
     SuiteImported,
     build,
 )
-from anvil.ledger.files import open_plain
+from anvil.ledger.files import read_plain
 from anvil.ledger.header import Header, Subject
 from anvil.ledger.recording import Ledger
 from anvil.ledger.rowtable import MEDIA_TYPE
@@ -149,19 +149,15 @@ def import_files(
 # --- reading ----------------------------------------------------------------------------------------------
 
 
-def _read(path: Path, most: int) -> bytes:
+def _read(path: Path) -> bytes:
     try:
-        with open_plain(path) as file:
-            content = file.read(most + 1)
+        return read_plain(path, MAX_FILE)
     except OSError as error:
-        raise ImportRefused(f"{path} cannot be read: {error.strerror}") from error
-    if len(content) > most:
-        raise ImportRefused(f"{path} has more than {most} bytes; nothing was imported")
-    return content
+        raise ImportRefused(f"{path} cannot be read, and nothing was imported: {error.strerror}") from error
 
 
 def _take_apart(path: Path, kind: str | None, campaign: str | None) -> _Import:
-    content = _read(path, MAX_FILE)
+    content = _read(path)
     digest = _digest(content)
     try:
         importer = importer_of(content, kind)
@@ -231,7 +227,7 @@ def _matched(imports: Sequence[_Import], evidence: tuple[Path, ...]) -> dict[str
     named = {digest for one in imports for said in one.taken.said for digest in _digests(said)}
     found: dict[str, bytes] = {}
     for path in evidence:
-        content = _read(path, MAX_FILE)
+        content = _read(path)
         digest = _digest(content)
         if digest not in named:
             raise ImportRefused(

@@ -45,7 +45,7 @@ _OUTCOMES: Mapping[str, Outcome] = {
     "not_run": "incomplete",
     "error": "incomplete",
 }
-_CHAT: Mapping[str, tuple[str | None, Unit]] = {
+CHAT: Mapping[str, tuple[str | None, Unit]] = {
     "ttft_p50_ms": ("nearest_rank_p50", "ms"),
     "ttft_p95_ms": ("nearest_rank_p95", "ms"),
     "e2e_p50_ms": ("nearest_rank_p50", "ms"),
@@ -195,10 +195,10 @@ def _findings(
         yield finding("check_without_observation")
     if passes < asked:
         yield finding("partly_failed", (), asked - passes, asked)
-    counted = [_about(item) for check, item in zip(checks, items, strict=True) if not _adds_up(check, item)]
+    counted = [item.item for check, item in zip(checks, items, strict=True) if not _adds_up(check, item)]
     if counted:
         yield finding("count_differs", counted, len(counted), len(items))
-    judged = [_about(item) for item in items if not _is_judged_so(item)]
+    judged = [item.item for item in items if not _is_judged_so(item)]
     if judged:
         yield finding("verdict_differs", judged, len(judged), len(items))
     silent = [
@@ -206,10 +206,6 @@ def _findings(
     ]
     if silent:
         yield finding("message_missing", (), len(silent), asked - passes)
-
-
-def _about(item: ImportedItem) -> str:
-    return item.item if item.item[0].isalpha() else f"item-{item.item}"[:64]
 
 
 def _adds_up(check: Fields, item: ImportedItem) -> bool:
@@ -265,7 +261,7 @@ def _loads(reading: Reading, began: str | None) -> Iterator[tuple[LoadImported, 
     if chat.members:
         given = [
             Given(called, chat.number(called), unit, statistic)
-            for called, (statistic, unit) in _CHAT.items()
+            for called, (statistic, unit) in CHAT.items()
             if called in chat.members
         ]
         # How many requests they are over is not said, unless none were sent.

@@ -31,7 +31,7 @@ from anvil.ledger.rowtable import Column, RowTable
 PROTOCOLS = ("none", "capacity-v2", "capacity-v3", "capacity-v4-reasoning")
 """What `measurement_protocol` may be; `none` when it is absent or null."""
 
-_TIMED: Mapping[str, tuple[str, Unit]] = {
+TIMED: Mapping[str, tuple[str, Unit]] = {
     "ttfo": ("time_to_first_output_ms", "ms"),
     "ttft": ("ttft_ms", "ms"),
     "e2e": ("e2e_ms", "ms"),
@@ -47,7 +47,7 @@ _TIMED: Mapping[str, tuple[str, Unit]] = {
 }
 """Column of ours to the member of a row, and its unit."""
 
-_STATISTICS = {
+STATISTICS = {
     "p25": "nearest_rank_p25",
     "p50": "nearest_rank_p50",
     "p75": "nearest_rank_p75",
@@ -58,7 +58,7 @@ _STATISTICS = {
     "min": "minimum",
     "max": "maximum",
 }
-_TOTALS: Mapping[str, tuple[str, str, Unit]] = {
+TOTALS: Mapping[str, tuple[str, str, Unit]] = {
     "prompt_tokens": ("sum", "prompt_tokens", "tokens"),
     "output_tokens": ("sum", "output_tokens", "tokens"),
     "content_chunks": ("sum", "content_chunks", "chunks"),
@@ -146,13 +146,13 @@ def take_apart(reading: Reading) -> Results:
 def _rows(part: Fields, meant: Mapping[str, str]) -> RowTable | None:
     columns = [
         Column(name=name, called=called, unit=unit, definition=meant.get(name))
-        for name, (called, unit) in _TIMED.items()
+        for name, (called, unit) in TIMED.items()
     ]
     given: list[dict[str, object]] = [
         {
             "position": row.place,
             "outcome": "passed",
-            "values": {name: row.number(called) for name, (called, _) in _TIMED.items()},
+            "values": {name: row.number(called) for name, (called, _) in TIMED.items()},
         }
         for row in part.parts("request_timings")
     ]
@@ -167,14 +167,14 @@ def _wall(part: Fields) -> Quantity | None:
 
 def _given(metrics: Fields, meant: Mapping[str, str]) -> Iterator[Given]:
     """Yield the figures of a file, in our order; what else it has stays in the file."""
-    for column, (member, unit) in _TIMED.items():
+    for column, (member, unit) in TIMED.items():
         base, _, end = member.rpartition("_")
-        for word, statistic in _STATISTICS.items():
+        for word, statistic in STATISTICS.items():
             inside = f"{base}_{word}_{end}" if end == "ms" else ""
             for called in (inside, f"{member}_{word}"):
                 if called and called in metrics.members:
                     yield Given(called, metrics.number(called), unit, statistic, column, meant.get(column))
-    for called, (statistic, column, unit) in _TOTALS.items():
+    for called, (statistic, column, unit) in TOTALS.items():
         if called in metrics.members:
             yield Given(called, metrics.number(called), unit, statistic, column)
     for called in _UNMAPPED:

@@ -34,14 +34,24 @@ _FAMILY = re.compile(r"[./]v[0-9]+$")
 EventT = TypeVar("EventT", bound=Event)
 
 
-@lru_cache(maxsize=2)  # every importer is asked about the same bytes; nothing changes what is returned
 def parsed(content: bytes) -> Any:
     """Return the JSON value of a file of evidence.
 
     Raises:
         ImportRefused: it is none, or too large.
     """
-    return parse(content, EVIDENCE)
+    found = _once(content)
+    if isinstance(found, ImportRefused):
+        raise ImportRefused(str(found), advice=found.advice) from found
+    return found
+
+
+@lru_cache(maxsize=1)  # every importer is asked about the same bytes; nothing changes what is returned
+def _once(content: bytes) -> Any:
+    try:
+        return parse(content, EVIDENCE)
+    except ImportRefused as error:
+        return error
 
 
 def schema_of(content: bytes) -> str | None:

@@ -69,7 +69,7 @@ class Fields:
         raise self._expected(name, "true or false")
 
     def number(self, name: str) -> str | None:
-        """Return a number as the file spells it.
+        """Return a number from 0 as the file spells it: times, sizes, counts and rates are never negative.
 
         Raises:
             ImportRefused: it is none, or too long to be recorded.
@@ -77,8 +77,8 @@ class Fields:
         value = self.members.get(name)
         if value is None:
             return None
-        if not isinstance(value, Number):
-            raise self._expected(name, "a number")
+        if not isinstance(value, Number) or value.startswith("-"):
+            raise self._expected(name, "a number from 0")
         return checked_number(value, f"{self.place}.{name}")
 
     def count(self, name: str) -> int | None:

@@ -14,7 +14,7 @@ from anvil.collectors.recipes.recipe import Recipe, RecipeFile
 from anvil.collectors.recipes.resolve import resolve_attempt
 from anvil.collectors.recipes.tomlfile import TomlFile, read_toml, validated
 from anvil.ledger.errors import CollectorError
-from anvil.ledger.files import open_plain
+from anvil.ledger.files import read_plain
 
 _PACKAGE = "anvil.recipes"
 _LONGEST = 1 << 20
@@ -80,13 +80,10 @@ def _content(path_or_name: str | Path) -> tuple[str, bytes]:
             )
         return f"{name}{_SUFFIX}", (files(_PACKAGE) / f"{name}{_SUFFIX}").read_bytes()
     try:
-        with open_plain(Path(name)) as file:
-            content = file.read(_LONGEST + 1)
+        content = read_plain(Path(name), _LONGEST)
     except OSError as error:
         raise CollectorError(
             f"the recipe {name!r} cannot be read: {error.strerror}",
             advice=f"Name a file, or one of: {', '.join(packaged_recipes())}.",
         ) from error
-    if len(content) > _LONGEST:
-        raise CollectorError(f"the recipe {name!r} has more than {_LONGEST:,} bytes; no recipe has so many")
     return name, content

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from anvil.ledger.errors import MalformedPublication
-from anvil.ledger.files import open_plain
+from anvil.ledger.files import read_plain
 
 MANIFEST = "manifest.json"
 DOCUMENT = "document.json"
@@ -59,13 +59,9 @@ def read(folder: Path, path: str) -> bytes:
         if place.is_symlink():
             raise MalformedPublication(f"{path} is a link")
     try:
-        with open_plain(place) as file:
-            content = file.read(MOST_BYTES + 1)
+        return read_plain(place, MOST_BYTES)
     except OSError as error:
         raise MalformedPublication(f"{path} cannot be read: {error.strerror}") from error
-    if len(content) > MOST_BYTES:
-        raise MalformedPublication(f"{path} is longer than {MOST_BYTES} bytes")
-    return content
 
 
 def present(folder: Path) -> Iterator[str]:

@@ -291,8 +291,8 @@ def _rung(name: str, rung: dict[str, object], runs: list[tuple[Fraction, Fractio
     )
     listed = rung["e2e_seconds"]
     assert isinstance(listed, list)
-    for text, (_, seconds, _) in zip(listed, runs, strict=True):
-        yield Line(name, f"{label}.e2e_seconds", text, rounded(seconds, 3), "as the file has it")
+    for at, (text, (_, seconds, _)) in enumerate(zip(listed, runs, strict=True)):
+        yield Line(name, f"{label}.e2e_seconds[{at}]", text, rounded(seconds, 3), "as the file has it")
     rates = [tokens / seconds for tokens, seconds, _ in runs]
     single = rung.get("effective_input_tokens_per_second")
     if isinstance(single, list):

@@ -19,7 +19,7 @@ from anvil.ledger.places import LedgerPlace
 from anvil.projections.evidence import Evidence
 from anvil.projections.figures import Figure
 from anvil.projections.imported import Imported, every
-from anvil.projections.measured import Measured, measured
+from anvil.projections.importedfigures import Measured, measured
 from anvil.projections.opened import opened
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from anvil.ledger import files
 from anvil.ledger.errors import LedgerError
-from anvil.ledger.files import make_private_directory, write_whole
+from anvil.ledger.files import make_private_directory, read_plain, write_whole
 
 
 def refuse(*_: object) -> NoReturn:
@@ -75,3 +75,15 @@ def test_every_directory_that_is_made_is_private_and_none_that_was_there_is_chan
     modes = {p.name: p.stat().st_mode & 0o777 for p in (tmp_path / "a", tmp_path / "a/b", tmp_path / "a/b/c")}
     assert modes == {"a": 0o700, "b": 0o700, "c": 0o700}
     assert tmp_path.stat().st_mode & 0o777 == 0o755
+
+
+def test_a_file_of_just_so_many_bytes_is_read_and_a_longer_one_is_not_read_to_its_end(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(b"12345")
+    assert read_plain(path, 5) == b"12345"
+    with pytest.raises(OSError, match="it has more than 4 bytes"):
+        read_plain(path, 4)
+    with pytest.raises(FileNotFoundError):
+        read_plain(tmp_path / "none", 4)
+    with pytest.raises(FileNotFoundError, match="no plain file"):
+        read_plain(tmp_path, 4)

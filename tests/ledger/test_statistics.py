@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from anvil.ledger.statistics import (
     NoNumber,
+    Number,
     delta_percent,
     exact,
     is_supported,
@@ -21,7 +22,10 @@ from anvil.ledger.statistics import (
     mean_of_run_p50,
     median_interpolated,
     median_of_run_p50,
+    named,
     nearest_rank,
+    needed,
+    percentile_of,
     rounded,
     sum_over_wall,
 )
@@ -156,3 +160,44 @@ def test_rounding_agrees_with_decimal_in_both_modes(value: Decimal, places: int)
 def test_a_printed_decimal_is_read_as_what_it_is(whole: int, places: int) -> None:
     text = rounded(Fraction(whole, 10**places), places)
     assert exact(text) == Fraction(whole, 10**places)
+
+
+# --- by their names ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("nearest_rank_p50", 2),
+        ("nearest_rank_p95", 10),
+        ("linear_p50", Fraction(5, 2)),
+        ("median_interpolated", Fraction(5, 2)),
+        ("mean", 4),
+        ("sum", 16),
+        ("minimum", 1),
+        ("maximum", 10),
+    ],
+)
+def test_a_statistic_is_found_by_its_name(name: str, value: Number) -> None:
+    assert named(name, [10, 1, 2, 3]) == value
+    assert named(name, []) is None
+
+
+@pytest.mark.parametrize(
+    "name", ["", "median", "p50", "nearest_rank_p", "nearest_rank_px", "sum_over_wall", "MEAN"]
+)
+def test_a_name_that_says_not_which_statistic_it_is_gives_none(name: str) -> None:
+    with pytest.raises(NoNumber, match="no statistic"):
+        named(name, [1])
+
+
+def test_how_many_samples_a_percentile_needs() -> None:
+    assert [needed(q) for q in (50, 90, 95, 99)] == [5, 29, 59, 299]
+    assert all(is_supported(q, needed(q)) and not is_supported(q, needed(q) - 1) for q in range(2, 100))
+    with pytest.raises(NoNumber):
+        needed(100)
+
+
+def test_which_percentile_a_name_means() -> None:
+    names = ("nearest_rank_p95", "linear_p5", "median_interpolated", "mean", "sum_over_wall")
+    assert [percentile_of(name) for name in names] == [95, 5, 50, None, None]

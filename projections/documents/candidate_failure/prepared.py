@@ -7,11 +7,15 @@ from collections.abc import Iterator
 from anvil.ledger.errors import PublicationRefused
 from anvil.ledger.events import (
     CaveatNoted,
+    CheckImported,
     DecisionRecorded,
     GapNoted,
     HostObserved,
+    ImportRecorded,
+    LoadImported,
     ObservationNoted,
     RecipeDeclared,
+    SuiteImported,
 )
 from anvil.ledger.wording import counted
 from anvil.projections.document import Prepared
@@ -20,6 +24,7 @@ from anvil.projections.documents.candidate_failure.earlier import Earlier
 from anvil.projections.documents.candidate_failure.model import SCHEMA
 from anvil.projections.evidence import Evidence
 from anvil.projections.figures import Figure, Group, Listing, Source, compose, derive
+from anvil.projections.imported import evidence_limits
 from anvil.projections.limits import EvidenceLimit, Missing, Quoted
 from anvil.projections.record import Campaign, Kept, Launch
 
@@ -59,11 +64,17 @@ def prepare(evidence: Evidence, campaign: Campaign, candidate: str) -> Prepared:
     limit = EvidenceLimit(
         tuple(claim for number, group in enumerate(groups, 1) for claim in claims(number, group)),
         tuple(_missing(evidence, shown, first=len(before) + 1)),
-        (*(earlier.notes() if earlier is not None else ()), *notes),
+        (
+            *(earlier.notes() if earlier is not None else ()),
+            *notes,
+            *evidence_limits(evidence, campaign),
+        ),
         tuple(quoted.values()),
     )
     statuses = [group.fields["evidence_status"] for group in groups]
     rests_on = [figure for figure in statuses if isinstance(figure, Figure)]
+    beside = [source.marked("evidence that was imported", True) for source in general if _is_evidence(source)]
+    rests_on += beside
     marks = [source.marked("a caveat or gap", True) for source in general if source.entry_hash in quoted]
     none = derive("no decision is recorded", lambda *_: None, *reasons)
     return Prepared(
@@ -73,7 +84,9 @@ def prepare(evidence: Evidence, campaign: Campaign, candidate: str) -> Prepared:
                 "candidate": declared,
                 "hardware": _hardware(general, shown, reasons, earlier),
                 "decision": decision or Group({"verdicts": none, "sentence": none}),
-                "evidence_limit": _limit(limit, rests_on, marks, earlier, is_all=not shown and not marks),
+                "evidence_limit": _limit(
+                    limit, rests_on, marks, earlier, is_all=not (shown or marks or beside)
+                ),
                 "attempts": Listing(
                     derive("how many attempts events speak of", lambda *keys: len(keys), *reasons),
                     tuple(zip(reasons, groups, strict=True)),
@@ -82,6 +95,12 @@ def prepare(evidence: Evidence, campaign: Campaign, candidate: str) -> Prepared:
         ),
         limit,
     )
+
+
+def _is_evidence(source: Source) -> bool:
+    event = source.event
+    is_file = isinstance(event, ImportRecorded) and event.nature == "raw-evidence"
+    return is_file or isinstance(event, CheckImported | SuiteImported | LoadImported)
 
 
 def candidate_of(events: tuple[Kept, ...]) -> dict[str, str | None]:

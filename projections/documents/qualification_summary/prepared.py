@@ -15,7 +15,7 @@ from anvil.projections.document import Prepared
 from anvil.projections.documents.qualification_summary.model import SCHEMA
 from anvil.projections.evidence import Evidence
 from anvil.projections.figures import Figure, Group, Listing
-from anvil.projections.imported import Imported, limit_of, required
+from anvil.projections.imported import Imported, evidence_limits, limit_of, required
 from anvil.projections.record import Campaign
 
 _HARDWARE = ("host_label", "product", "gpus", "memory_gib", "topology")
@@ -53,7 +53,8 @@ def prepare(evidence: Evidence, campaign: Campaign, _candidate: str) -> Prepared
     """
     source = required(evidence, campaign, SCHEMA)
     said = Conclusions.of(evidence, campaign)
-    return Prepared(Group(_figures(source, said)), limit_of(source, said.quoted()))
+    limit = limit_of(source, said.quoted(), evidence_limits(evidence, campaign))
+    return Prepared(Group(_figures(source, said)), limit)
 
 
 def _figures(source: Imported, said: Conclusions) -> dict[str, Figure | Group | Listing]:

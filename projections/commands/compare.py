@@ -1,0 +1,218 @@
+"""`anvil compare`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import Any
+
+import click
+
+from anvil.ledger.commands.arguments import IndexRange
+from anvil.ledger.commands.output import answer, answer_json, json_option, place, visible
+from anvil.ledger.errors import PublicationRefused
+from anvil.ledger.statistics import rounded
+from anvil.projections.comparing import Comparison, Pair, Shown, compare, side
+from anvil.projections.evidence import Evidence
+from anvil.projections.measurements import Delta, Measure
+from anvil.projections.opened import opened
+
+
+@click.command("compare")
+@click.argument("control")
+@click.argument("treatment")
+@click.option(
+    "--only-change",
+    metavar="NAME",
+    help="Refuse unless this is the one thing that was planned otherwise: a setting, candidate, engine or image.",
+)
+@click.option("--as-of", type=IndexRange(), metavar="INDEX", help="As it was right after this event.")
+@json_option
+def compare_command(
+    control: str, treatment: str, only_change: str | None, as_of: int | None, as_json: bool
+) -> int:
+    """Put two attempts, candidates or campaigns next to each other.
+
+    CONTROL and TREATMENT are called CAMPAIGN/ATTEMPT, CAMPAIGN/CANDIDATE, CAMPAIGN, or by the last name alone.
+    What was not measured alike is not compared, and why is said; then the exit code is 1 if nothing is left. A
+    difference has both operands, the runs behind it, its 95 % interval, and the smallest one that so many runs
+    could have shown.
+
+    \b
+    Examples:
+      anvil compare cpu cpu-one-slot
+      anvil compare cpu cpu-one-slot --only-change slots
+    """
+    with opened(place(), as_of) as ledger:
+        evidence = Evidence(ledger.record, ledger.artifacts.content)
+        made = compare(evidence, side(evidence, control), side(evidence, treatment))
+        ledger.require_signed_events(made.events)
+    if only_change is not None:
+        _require(made, only_change)
+    if as_json:
+        answer_json("anvil.compare/1", _members(made))
+    else:
+        answer("\n".join(visible(line) for line in _lines(made)))
+    return 0 if any(pair.metrics for pair in made.pairs) else 1
+
+
+def _require(made: Comparison, name: str) -> None:
+    """Check that a comparison is an A/B of one thing.
+
+    Raises:
+        PublicationRefused: it is not.
+    """
+    others = [one.name for one in made.differences if one.name != name]
+    if len(others) == len(made.differences):
+        raise PublicationRefused(
+            f"{made.control.name} and {made.treatment.name} are planned alike in {name!r}",
+            advice=f"What differs is {', '.join(others)}." if others else "Nothing differs.",
+        )
+    if others:
+        raise PublicationRefused(
+            f"no A/B of {name!r}: {made.control.name} and {made.treatment.name} also differ in "
+            f"{', '.join(others)}",
+            advice="Measure once more with that made equal, or leave out --only-change to see both beside each other.",
+        )
+
+
+# --- for people ---------------------------------------------------------------------------------------------
+
+
+def _lines(made: Comparison) -> Iterator[str]:
+    yield f"control    {made.control.name}"
+    yield f"treatment  {made.treatment.name}"
+    for one in made.differences:
+        yield f"  {one.name}: {one.control or 'none'} -> {one.treatment or 'none'}"
+    if made.is_ab:
+        yield f"An A/B of {made.differences[0].name}: nothing else was planned otherwise."
+    elif made.differences:
+        yield f"No A/B: {len(made.differences)} things were planned otherwise."
+    else:
+        yield "Planned alike: a repetition."
+    for pair in made.pairs:
+        yield ""
+        yield from _pair(pair)
+    for name, keys in (("control", made.only_control), ("treatment", made.only_treatment)):
+        if keys:
+            yield ""
+            yield f"Only the {name} has {', '.join(_called(key) for key in keys)}."
+    if not made.pairs:
+        yield ""
+        yield "No cell of a load protocol was measured on both sides."
+
+
+def _pair(pair: Pair) -> Iterator[str]:
+    if pair.obstacles:
+        yield f"{_called(pair.key)}: not compared"
+        for one in pair.obstacles:
+            yield f"  {one.what}: {one.control} against {one.treatment}"
+    else:
+        before, after = (measure.counts for measure in (pair.metrics[0].control, pair.metrics[0].treatment))
+        yield _called(pair.key)
+        yield f"  control: {before.words}"
+        yield f"  treatment: {after.words}"
+        yield f"  {'':<27}{'control':>10}{'treatment':>11}{'delta':>10}"
+        for shown in pair.metrics:
+            yield from _shown(shown)
+    for note in pair.notes:
+        yield f"  note: {note}"
+
+
+def _shown(shown: Shown) -> Iterator[str]:
+    name = f"{shown.metric} {shown.control.unit}"
+    refused = shown.control.refused or shown.treatment.refused
+    if refused:
+        yield f"  {name:<30}{refused}"
+        return
+    cells = (_figure(shown.control), _figure(shown.treatment), _percent(_value(shown.delta.figure.value)))
+    yield f"  {name:<27}{cells[0]:>10}{cells[1]:>11}{cells[2]:>10}"
+    yield f"      {_finding(shown.delta)}"
+
+
+def _finding(delta: Delta) -> str:
+    if delta.interval is None or delta.smallest is None:
+        return "one run a side: nothing is known of how runs differ"
+    between = f"{_percent(delta.interval.low)} to {_percent(delta.interval.high)}"
+    if delta.found == "not_shown":
+        return f"95 %: {between}: none is shown; {rounded(delta.smallest, 1)} % would have been"
+    return f"95 %: {between}: {delta.found}"
+
+
+def _called(key: tuple[str | None, str, str]) -> str:
+    return " ".join(part for part in key if part is not None)
+
+
+def _figure(measure: Measure) -> str:
+    value = _value(measure.figure.value)
+    return "null" if value is None else rounded(value, 1)
+
+
+def _percent(value: Fraction | None) -> str:
+    if value is None:
+        return "null"
+    text = rounded(value, 1)
+    return f"{'' if text.startswith('-') else '+'}{text} %"
+
+
+def _value(value: object) -> Fraction | None:
+    return Fraction(value) if isinstance(value, int | Fraction) else None
+
+
+# --- for programs -------------------------------------------------------------------------------------------
+
+
+def _members(made: Comparison) -> dict[str, Any]:
+    return {
+        "control": made.control.name,
+        "treatment": made.treatment.name,
+        "differences": [one._asdict() for one in made.differences],
+        "is_ab": made.is_ab,
+        "cells": [_cell(pair) for pair in made.pairs],
+        "only_control": [_called(key) for key in made.only_control],
+        "only_treatment": [_called(key) for key in made.only_treatment],
+    }
+
+
+def _cell(pair: Pair) -> dict[str, Any]:
+    candidate, protocol, cell = pair.key
+    return {
+        "candidate": candidate,
+        "protocol": protocol,
+        "cell": cell,
+        "not_compared": [one._asdict() for one in pair.obstacles],
+        "notes": list(pair.notes),
+        "metrics": [_metric(shown) for shown in pair.metrics],
+    }
+
+
+def _metric(shown: Shown) -> dict[str, Any]:
+    delta = shown.delta
+    return {
+        "metric": shown.metric,
+        "statistic": shown.control.statistic,
+        "unit": shown.control.unit,
+        "control": _side(shown.control),
+        "treatment": _side(shown.treatment),
+        "delta_percent": _text(_value(delta.figure.value)),
+        "interval_percent": None if delta.interval is None else [_text(end) for end in delta.interval],
+        "smallest_effect_percent": _text(delta.smallest),
+        "found": delta.found,
+    }
+
+
+def _side(measure: Measure) -> dict[str, Any]:
+    return {
+        "value": _text(_value(measure.figure.value)),
+        "runs": len(measure.per_run),
+        "completed": measure.counts.completed.value,
+        "failed": measure.counts.failed.value,
+        "expected": measure.counts.expected.value,
+        "refused": measure.refused,
+        "status": measure.figure.status,
+    }
+
+
+def _text(value: Fraction | None) -> str | None:
+    """Return a number as text with six decimals: a program is not to take it for exact."""
+    return None if value is None else rounded(value, 6)

@@ -1,0 +1,10 @@
+"""Two sides next to each other: what may be compared, what may not and why, and how sure a difference is."""
+
+from __future__ import annotations
+
+from anvil.projections.comparing.comparison import Comparison, Pair, Shown, compare
+from anvil.projections.comparing.differences import Difference, differences
+from anvil.projections.comparing.obstacles import Obstacle
+from anvil.projections.comparing.sides import Side, side
+
+__all__ = ["Comparison", "Difference", "Obstacle", "Pair", "Shown", "Side", "compare", "differences", "side"]

@@ -1,0 +1,100 @@
+"""One side of a comparison: an attempt, all attempts of a candidate, or a whole campaign.
+
+1. A side is called by a name: ``CAMPAIGN``, ``CAMPAIGN/NAME``, or ``NAME`` alone where only one thing has it. A
+   NAME is an attempt or, where no attempt is called so, a candidate.
+2. The cells of several attempts of one candidate are put together (`anvil.projections.measurements`).
+3. A cell is found on the other side by its protocol and its own name, and by its candidate where a side has
+   several.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from anvil.ledger.errors import PublicationRefused
+from anvil.projections.evidence import Evidence
+from anvil.projections.measurements import Cell, cells, joined
+from anvil.projections.plans import Plans
+from anvil.projections.record import Campaign, Launch
+
+Key = tuple[str | None, str, str]
+"""Candidate (None where a side has one only), protocol, cell."""
+
+
+@dataclass(frozen=True)
+class Side:
+    """What stands on one side. `name` is how it is called in full."""
+
+    name: str
+    campaign: Campaign
+    attempts: tuple[str, ...]
+    cells: tuple[Cell, ...]
+
+    @property
+    def launches(self) -> tuple[Launch, ...]:
+        """The launches of its attempts."""
+        return tuple(launch for name in self.attempts for launch in self.campaign.attempts.get(name, ()))
+
+    def keyed(self, *, by_candidate: bool) -> dict[Key, Cell]:
+        """Return its cells by what they are found by (rule 3)."""
+        return {
+            (cell.candidate if by_candidate else None, cell.protocol, cell.cell): cell for cell in self.cells
+        }
+
+    @property
+    def candidates(self) -> frozenset[str | None]:
+        """The candidates of its cells."""
+        return frozenset(cell.candidate for cell in self.cells)
+
+
+def side(evidence: Evidence, name: str) -> Side:
+    """Return the side that is called so (rule 1).
+
+    Raises:
+        PublicationRefused: nothing is called so, or several things are.
+    """
+    found = list(_called(evidence, name))
+    if not found:
+        known = ", ".join(sorted(_names(evidence))[:12]) or "nothing yet"
+        raise PublicationRefused(
+            f"no campaign, attempt or candidate is called {name!r}",
+            advice=f"There is {known}. `anvil status` shows all of it.",
+        )
+    if len(found) > 1:
+        raise PublicationRefused(
+            f"{name!r} is the name of several: {', '.join(one for one, _, _ in found)}",
+            advice="Write CAMPAIGN/NAME.",
+        )
+    full, campaign, attempts = found[0]
+    own = tuple(cell for cell in cells(evidence, campaign) if set(cell.attempts) <= set(attempts))
+    return Side(full, campaign, attempts, joined(own) if len(attempts) > 1 else own)
+
+
+def _called(evidence: Evidence, name: str) -> list[tuple[str, Campaign, tuple[str, ...]]]:
+    before, slash, after = name.partition("/")
+    every = evidence.record.campaigns
+    if slash:
+        return _within(evidence, every[before], after) if before in every else []
+    whole = [(name, every[name], tuple(every[name].attempts))] if name in every else []
+    return [*whole, *(found for campaign in every.values() for found in _within(evidence, campaign, name))]
+
+
+def _within(evidence: Evidence, campaign: Campaign, name: str) -> list[tuple[str, Campaign, tuple[str, ...]]]:
+    full = f"{campaign.name}/{name}"
+    if name in campaign.attempts:
+        return [(full, campaign, (name,))]
+    plans = Plans.of(evidence, campaign)
+    of = {
+        attempt: {plans.candidate_of(launch) for launch in launches}
+        for attempt, launches in campaign.attempts.items()
+    }
+    attempts = tuple(attempt for attempt, candidates in of.items() if candidates == {name})
+    return [(full, campaign, attempts)] if attempts else []
+
+
+def _names(evidence: Evidence) -> list[str]:
+    return [
+        f"{campaign.name}/{attempt}"
+        for campaign in evidence.record.campaigns.values()
+        for attempt in campaign.attempts
+    ]

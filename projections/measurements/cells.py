@@ -1,0 +1,277 @@
+"""Load cells: the runs of a protocol at one load and size, and which of them count.
+
+1. A cell is an attempt, a protocol and a cell of it; `joined` puts those of several attempts of one candidate
+   together. Only the measured phase belongs to it: a warm-up is in no figure.
+2. A run counts when it went to its end, its clock did not step, its rows are there and say what its event says,
+   and the engine had not begun to talk nonsense. Every other run is *left out*, by name and with its reason.
+3. A failed canary leaves out its own run and all that followed in the same launch.
+4. Runs of one cell were carried out by one plan. Where plans differ, the newest counts.
+5. Rows are bytes that are read through the evidence, checked against the digest that was signed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from anvil.ledger.errors import MalformedLine, PublicationRefused
+from anvil.ledger.events import LoadMeasured
+from anvil.ledger.events.load import ProtocolKind
+from anvil.ledger.rows import Row, read_rows
+from anvil.projections.evidence import Evidence
+from anvil.projections.figures import ArtifactName, Source
+from anvil.projections.plans import Plans
+from anvil.projections.record import Campaign, Kept
+
+ROWS = "rows"
+"""The artifact of a run that holds its rows."""
+
+Reason = Literal[
+    "retracted_or_disowned",
+    "aborted",
+    "clock_stepped",
+    "canary_failed",
+    "another_plan",
+    "rows_gone",
+    "rows_differ",
+]
+"""Why a run is left out."""
+
+_REASONS: dict[Reason, str] = {
+    "retracted_or_disowned": "it was retracted, or its signer is not believed",
+    "aborted": "it was ended before all was sent",
+    "clock_stepped": "the clock was set while it went on",
+    "canary_failed": "the engine had answered a short exact question wrongly",
+    "another_plan": "it was carried out by another plan than the newest run",
+    "rows_gone": "its rows are gone",
+    "rows_differ": "its rows are not what its event says",
+}
+
+_PLAN = (
+    "kind",
+    "version",
+    "arrival",
+    "concurrency",
+    "rate_per_s",
+    "input_target_tokens",
+    "output_cap_tokens",
+    "ignores_eos",
+    "shared_prefix_tokens",
+    "parameters",
+)
+"""What makes two runs repetitions of one another (rule 4)."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """One repetition that counts."""
+
+    attempt: str
+    launch: int
+    source: Source
+    event: LoadMeasured
+    rows: tuple[Row, ...]
+
+    @property
+    def name(self) -> str:
+        """What it is called among all runs of its campaign."""
+        return _name(self.attempt, self.launch, self.event)
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """One repetition that does not count, and why."""
+
+    attempt: str
+    launch: int
+    entry_hash: str
+    source: Source | None
+    """None when it supports nothing any more."""
+    event: LoadMeasured
+    reason: Reason
+
+    @property
+    def name(self) -> str:
+        """What it is called among all runs of its campaign."""
+        return _name(self.attempt, self.launch, self.event)
+
+    @property
+    def words(self) -> str:
+        """Why, in words."""
+        return _REASONS[self.reason]
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One cell: its runs in the order in which they were recorded, and those that are left out."""
+
+    candidate: str | None
+    attempts: tuple[str, ...]
+    protocol: str
+    cell: str
+    kind: ProtocolKind
+    runs: tuple[Run, ...]
+    left_out: tuple[LeftOut, ...]
+
+    @property
+    def sources(self) -> tuple[Source, ...]:
+        """Every event of it that supports something: what was looked at."""
+        left = (one.source for one in self.left_out if one.source is not None)
+        return (*(run.source for run in self.runs), *left)
+
+    @property
+    def plan(self) -> LoadMeasured | None:
+        """What one of its runs says of the plan that they share; None when no run is left."""
+        return self.runs[-1].event if self.runs else None
+
+
+@dataclass(frozen=True)
+class _Seen:
+    """One run as it was recorded, before anything is said of it."""
+
+    launch: int
+    kept: Kept
+    event: LoadMeasured
+    is_after_nonsense: bool
+
+
+def cells(evidence: Evidence, campaign: Campaign) -> tuple[Cell, ...]:
+    """Return every cell of a campaign, by attempt, in the order in which they came up.
+
+    One whose runs all support nothing any more has no `sources`, and gives no figure.
+
+    Raises:
+        PublicationRefused: rows are not at hand although no event says that they are gone, or are no rows.
+    """
+    plans = Plans.of(evidence, campaign)
+    made = []
+    for attempt, launches in campaign.attempts.items():
+        groups: dict[tuple[str, str], list[_Seen]] = {}
+        candidates = [plans.candidate_of(launch) for launch in launches]
+        for launch in launches:
+            for seen in _seen(launch.number, launch.events):
+                groups.setdefault((seen.event.protocol, seen.event.cell), []).append(seen)
+        of = next((one for one in reversed(candidates) if one is not None), None)
+        made += [_cell(evidence, of, attempt, key, group) for key, group in groups.items()]
+    return tuple(made)
+
+
+def joined(every: Iterable[Cell]) -> tuple[Cell, ...]:
+    """Return cells with those of one candidate, protocol and cell put together (rules 1 and 4)."""
+    groups: dict[tuple[str | None, str, str], list[Cell]] = {}
+    for cell in every:
+        groups.setdefault((cell.candidate, cell.protocol, cell.cell), []).append(cell)
+    return tuple(_together(group) for group in groups.values())
+
+
+def _seen(number: int, events: Iterable[Kept]) -> Iterator[_Seen]:
+    """Yield the measured runs of a launch; a canary before a warm-up counts as well (rule 3)."""
+    is_nonsense = False
+    for kept in events:
+        if isinstance(kept.event, LoadMeasured):
+            is_nonsense = is_nonsense or kept.event.canary == "failed"
+            if kept.event.phase == "measured":
+                yield _Seen(number, kept, kept.event, is_nonsense)
+
+
+def _cell(
+    evidence: Evidence, candidate: str | None, attempt: str, key: tuple[str, str], group: list[_Seen]
+) -> Cell:
+    runs, left = [], []
+    for seen in group:
+        made = _run(evidence, attempt, seen)
+        if isinstance(made, Run):
+            runs.append(made)
+        else:
+            left.append(made)
+    cell = Cell(candidate, (attempt,), *key, group[-1].event.kind, tuple(runs), tuple(left))
+    return _of_one_plan(cell)
+
+
+def _together(group: list[Cell]) -> Cell:
+    first, *_ = group
+    if len(group) == 1:
+        return first
+    whole = replace(
+        first,
+        attempts=tuple(name for cell in group for name in cell.attempts),
+        runs=tuple(run for cell in group for run in cell.runs),
+        left_out=tuple(one for cell in group for one in cell.left_out),
+    )
+    return _of_one_plan(whole)
+
+
+def _run(evidence: Evidence, attempt: str, seen: _Seen) -> Run | LeftOut:
+    source = evidence.source(seen.kept)
+    reason = _unfit(evidence, seen, source)
+    if source is not None and reason is None:
+        rows = _rows(evidence, source, seen.event)
+        if rows is not None:
+            return Run(attempt, seen.launch, source, seen.event, rows)
+        reason = "rows_differ"
+    why = reason or "retracted_or_disowned"
+    return LeftOut(attempt, seen.launch, seen.kept.entry_hash, source, seen.event, why)
+
+
+def _unfit(evidence: Evidence, seen: _Seen, source: Source | None) -> Reason | None:
+    """Return why a run does not count, before its rows are looked at (rule 2)."""
+    if source is None:
+        return "retracted_or_disowned"
+    if seen.event.outcome != "completed":
+        return "aborted" if seen.event.outcome == "aborted" else "clock_stepped"
+    if seen.is_after_nonsense:
+        return "canary_failed"
+    has_rows = ROWS in source.artifacts and ROWS not in evidence.gone(seen.kept)
+    return None if has_rows else "rows_gone"
+
+
+def _rows(evidence: Evidence, source: Source, event: LoadMeasured) -> tuple[Row, ...] | None:
+    """Return the rows of a run, or None when they are not what its event says (rules 2 and 5)."""
+    content = evidence.content(source, ROWS)
+    if content is None:
+        raise PublicationRefused(
+            f"the rows of event {source.entry_hash} are not at hand, and no event says that they are gone",
+            advice="Figures of a load are computed from its rows. `anvil verify` names what is missing.",
+        )
+    try:
+        head, rows = read_rows(content)
+    except MalformedLine as error:
+        named = ArtifactName(source.entry_hash, ROWS)
+        raise PublicationRefused(
+            f"artifact {named.name} of event {named.event} are no rows: {error}"
+        ) from error
+    newest = {row.index: row for row in rows}
+    outcomes = [row.outcome for row in newest.values()]
+    is_same = (
+        head.parser_version == event.parser_version
+        and not head.stepped
+        and not head.aborted
+        and outcomes.count("completed") == event.completed
+        and outcomes.count("failed") == event.failed
+        and len(newest) <= event.expected
+    )
+    return rows if is_same else None
+
+
+def _of_one_plan(cell: Cell) -> Cell:
+    """Return a cell without the runs of other plans than that of its newest run (rule 4)."""
+    if not cell.runs:
+        return cell
+    plan = _plan(cell.runs[-1].event)
+    others = tuple(
+        LeftOut(run.attempt, run.launch, run.source.entry_hash, run.source, run.event, "another_plan")
+        for run in cell.runs
+        if _plan(run.event) != plan
+    )
+    runs = tuple(run for run in cell.runs if _plan(run.event) == plan)
+    return replace(cell, runs=runs, left_out=(*cell.left_out, *others))
+
+
+def _plan(event: LoadMeasured) -> tuple[object, ...]:
+    return tuple(getattr(event, name) for name in _PLAN)
+
+
+def _name(attempt: str, launch: int, event: LoadMeasured) -> str:
+    again = f", launch {launch}" if launch > 1 else ""
+    return f"run {event.run} of {event.protocol} {event.cell} of attempt {attempt}{again}"

@@ -1,0 +1,111 @@
+"""`anvil compare`: what a person sees, what a program gets, and when it refuses."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from support.command import Anvil
+from support.fine.stage import Stage
+from support.sides import PLAIN, play, recipe
+
+CONTROL, TREATMENT = (100, 102, 98), (80, 82, 78)
+
+ONE_CHANGE = """\
+control    mine/a
+treatment  mine/b
+  slots: 2 -> 1
+An A/B of slots: nothing else was planned otherwise.
+
+capacity-4k c1
+  control: 30 completed and 0 failed of 30 requests in 3 runs
+  treatment: 30 completed and 0 failed of 30 requests in 3 runs
+                                control  treatment     delta
+  ttft.visible/1 ms               100.0       80.0   -20.0 %
+      95 %: -24.1 % to -15.7 %: better
+"""
+
+
+def recorded(directory: Path, **settings: object) -> None:
+    stage = Stage("mine")
+    stage.tell(recipe(("a", "tiny", PLAIN), ("b", "tiny", {**PLAIN, **settings})))  # type: ignore[dict-item]
+    play(stage, "a", CONTROL)
+    play(stage, "b", TREATMENT)
+    stage.recorded(directory)
+
+
+@pytest.fixture
+def mine(anvil: Anvil, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Anvil:
+    """A ledger with two attempts that differ in one setting."""
+    recorded(tmp_path / "mine", slots=1)
+    monkeypatch.setenv("ANVIL_LEDGER", str(tmp_path / "mine"))
+    return anvil
+
+
+def test_for_a_person(mine: Anvil) -> None:
+    ran = mine("compare", "a", "b", "--only-change", "slots")
+    assert ran.code == 0, ran.err
+    assert ran.out.startswith(ONE_CHANGE)
+    assert max(len(line) for line in ran.out.splitlines()) <= 80
+
+
+def test_for_a_program(mine: Anvil) -> None:
+    made = mine("compare", "mine/a", "mine/b", "--json").json
+    (cell,) = made["cells"]
+    assert (made["schema"], made["is_ab"], cell["not_compared"]) == ("anvil.compare/1", True, [])
+    first = next(one for one in cell["metrics"] if one["metric"] == "ttft.visible/1")
+    assert first["delta_percent"] == "-20.000000"
+    assert first["control"] == {
+        "value": "100.000000",
+        "runs": 3,
+        "completed": 30,
+        "failed": 0,
+        "expected": 30,
+        "refused": None,
+        "status": "retained-complete",
+    }
+    assert first["found"] == "better"
+
+
+def test_two_changes_are_no_ab(anvil: Anvil, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    recorded(tmp_path / "two", slots=1, kv_cache_dtype="auto")
+    monkeypatch.setenv("ANVIL_LEDGER", str(tmp_path / "two"))
+    ran = anvil("compare", "a", "b", "--only-change", "slots")
+    assert ran.code != 0
+    assert "no A/B of 'slots': mine/a and mine/b also differ in kv_cache_dtype" in ran.err
+    assert "No A/B: 2 things were planned otherwise." in anvil("compare", "a", "b").out
+    assert (
+        "planned alike in 'context_tokens'"
+        in anvil("compare", "a", "b", "--only-change", "context_tokens").err
+    )
+
+
+def test_nothing_left_to_compare_is_exit_1(mine: Anvil, tmp_path: Path) -> None:
+    stage = Stage("mine")
+    stage.tell(recipe(("a", "tiny", PLAIN), ("b", "tiny", PLAIN)))
+    play(stage, "a", CONTROL)
+    play(stage, "b", TREATMENT, concurrency=5)
+    stage.recorded(tmp_path / "unlike")
+    ran = mine("--ledger", tmp_path / "unlike", "compare", "a", "b")
+    assert ran.code == 1
+    assert "capacity-4k c1: not compared\n  concurrency: 1 against 5" in ran.out
+    assert "Planned alike: a repetition." in ran.out
+
+
+def test_an_unknown_name_says_what_there_is(mine: Anvil) -> None:
+    ran = mine("compare", "a", "c")
+    assert ran.code == 1
+    assert "is called 'c'" in ran.err
+    assert "mine/a, mine/b" in ran.err
+    assert "Traceback" not in ran.err
+
+
+def test_rows_that_are_gone_refuse(mine: Anvil, tmp_path: Path) -> None:
+    for blob in (tmp_path / "mine" / "blobs").rglob("*"):
+        if blob.is_file() and b"anvil.load.rows/1" in blob.read_bytes()[:400]:
+            blob.chmod(0o600)
+            blob.unlink()
+            break
+    ran = mine("compare", "a", "b")
+    assert ran.code == 1
+    assert "are not at hand" in ran.err
