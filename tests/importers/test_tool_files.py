@@ -456,6 +456,13 @@ def test_the_samples_give_the_results_and_the_digest_again() -> None:
     assert results["last-number"].passed == 5
 
 
+def test_a_metric_of_lm_eval_may_be_below_zero() -> None:
+    value = values("lm-eval.json")
+    value["results"]["anvil_sums"]["mcc,whole"] = -0.25
+    (_, (event, _)) = suites(spelled("lm-eval.json", value))
+    assert {f.called: f.number for f in event.statistics}["mcc,whole"] == "-0.25"
+
+
 def test_a_group_of_lm_eval_is_left_to_its_tasks() -> None:
     value = values("lm-eval.json")
     value["results"]["sums"] = {"alias": "sums", "acc,none": 0.3}
