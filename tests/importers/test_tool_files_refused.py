@@ -6,6 +6,7 @@ import copy
 import json
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -288,6 +289,12 @@ def places(value: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[str |
             yield from places(item, (*path, key))
 
 
+@lru_cache(maxsize=16)
+def everything(name: str) -> list[tuple[str | int, ...]]:
+    """Every place of a file."""
+    return list(places(values(name)))
+
+
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=40),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=12), inner, max_size=3),
@@ -305,8 +312,7 @@ def test_a_file_with_anything_anywhere_is_taken_apart_or_refused_and_nothing_els
     name: str, data: st.DataObject
 ) -> None:
     value = values(name)
-    everything = list(places(value))
-    path = data.draw(st.sampled_from(everything))
+    path = data.draw(st.sampled_from(everything(name)))
     part = value
     for step in path[:-1]:
         part = part[step]
