@@ -167,7 +167,7 @@ def test_only_a_protocol(bench: Bench) -> None:
     assert bench.run(recipe, "--only", "capacity").code == 0
     assert len(measured(bench)) == len(WHOLE)
     assert not [name for name in bench.verdicts() if "canary" not in name]
-    assert "no check or protocol" in bench.run(recipe, "--only", "capasity").err
+    assert "no check, suite or protocol" in bench.run(recipe, "--only", "capasity").err
 
 
 @pytest.mark.parametrize(
