@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The first minutes with anvil, each command shown before it runs: a ledger is created, a small model is
-# launched on the processor and asked what the recipe selects, all that was recorded is verified, and a page
-# is made of what failed.
+# launched on the processor and asked what the recipe selects, all that was recorded is verified, and pages
+# are made of it: what was found, and what failed.
 # `make quickstart` runs it; `anvil` must be on PATH, installed with the extra `quickstart`.
 #
 # Everything lies in one new folder, which is named at the end: ledger, keys and head anchor. Nothing of it
@@ -31,10 +31,15 @@ step anvil decide no-promotion --rests-on "$finish" --reason "So small a model i
 step anvil status
 step anvil verify
 
-page="$folder/candidate-failure.html"
-echo
-echo "\$ anvil render candidate-failure.v1 --format html > $page"
-anvil render candidate-failure.v1 --format html > "$page"
+page() {
+    echo
+    echo "\$ anvil render $1 --format html > $2"
+    anvil render "$1" --format html > "$2"
+}
+
+failures="$folder/candidate-failure.html" summary="$folder/qualification-summary.html"
+page candidate-failure.v1 "$failures"
+page sanitized-qualification-summary.v1 "$summary"
 
 cat <<END
 
@@ -49,7 +54,8 @@ The ledger lies in $folder; to go on with it:
 
 Then write a recipe of your own: docs/recipes.md. What each check asks: docs/checks.md.
 
-What failed, and how strong the evidence of it is, as a page for a browser:
+What was found, what failed, and how strong the evidence of each is, as pages for a browser:
 
-    $page
+    $failures
+    $summary
 END

@@ -3,6 +3,7 @@
 1. It is derived from the statuses of what the document shows, and from what people and the log say
    was not kept. The text is rendered from the structure, never the other way round.
 2. Attempts are named by their number in the document, from 1, and claims by the name of their leaf.
+   Where a document is about candidates, claims are about these, and are named by their keys.
 3. What an operator says (caveats, gaps) is quoted, and marked as theirs.
 """
 
@@ -27,7 +28,7 @@ _MEANS: dict[EvidenceStatus, str] = {
 
 @dataclass(frozen=True)
 class Claim:
-    """One statement of the document about one attempt, and how strong it is."""
+    """One statement of the document about one attempt or candidate, by number, and how strong it is."""
 
     attempt: int
     name: str
@@ -63,6 +64,8 @@ class EvidenceLimit:
     missing: tuple[Missing, ...]
     notes: tuple[str, ...] = ()
     quoted: tuple[Quoted, ...] = ()
+    candidates: tuple[str, ...] = ()
+    """The candidates that claims are about, by number from 1; none where they are about attempts."""
 
     def by_status(self) -> list[tuple[EvidenceStatus, dict[str, list[int]]]]:
         """Return for each status that occurs, strongest first, the claims and the attempts they are about."""
@@ -89,11 +92,11 @@ class EvidenceLimit:
         """Return it in words, one statement each."""
         said, words = list(self.notes), {claim.name: claim.words for claim in self.claims}
         for status, claims in self.by_status():
-            parts = (f"{words[name]} of {_attempts(numbers)}" for name, numbers in claims.items())
+            parts = (f"{words[name]} of {self._about(numbers)}" for name, numbers in claims.items())
             said.append(f"{_MEANS[status]} {_joined(parts, '; ')}.")
         lost: dict[tuple[str, str], list[str]] = {}
         for what, why, numbers in self.by_loss():
-            lost.setdefault((_attempts(numbers), why.replace("-", " ")), []).append(what.replace("-", " "))
+            lost.setdefault((self._about(numbers), why.replace("-", " ")), []).append(what.replace("-", " "))
         said += [f"Not kept for {of} ({why}): {', '.join(whats)}." for (of, why), whats in lost.items()]
         said += [f"The operator notes a {item.kind}: “{item.text}”" for item in self.quoted]
         return said
@@ -109,19 +112,25 @@ class EvidenceLimit:
             "rests_on": [
                 {
                     "status": status,
-                    "claims": [{"claim": name, "attempts": numbers} for name, numbers in claims.items()],
+                    "claims": [{"claim": name, **self._of(numbers)} for name, numbers in claims.items()],
                 }
                 for status, claims in self.by_status()
             ],
             "missing": [
-                {"what": what, "why": why, "attempts": numbers} for what, why, numbers in self.by_loss()
+                {"what": what, "why": why, **self._of(numbers)} for what, why, numbers in self.by_loss()
             ],
             "quoted": [{"kind": q.kind, "text": q.text, "event": q.event} for q in self.quoted],
         }
 
+    def _about(self, numbers: list[int]) -> str:
+        if self.candidates:
+            return _joined((self.candidates[number - 1] for number in numbers), ", ")
+        return f"{'attempt' if len(numbers) == 1 else 'attempts'} {_joined(map(str, numbers), ', ')}"
 
-def _attempts(numbers: list[int]) -> str:
-    return f"{'attempt' if len(numbers) == 1 else 'attempts'} {_joined(map(str, numbers), ', ')}"
+    def _of(self, numbers: list[int]) -> dict[str, list[int] | list[str]]:
+        if self.candidates:
+            return {"candidates": [self.candidates[number - 1] for number in numbers]}
+        return {"attempts": numbers}
 
 
 def _joined(parts: Iterable[str], comma: str) -> str:

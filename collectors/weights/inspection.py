@@ -128,6 +128,12 @@ class Inspection:
         return sum(entry.identity.size for entry in self.snapshot.entries)
 
     @property
+    def tensor_bytes(self) -> int:
+        """Bytes of the files that hold tensors."""
+        with_tensors = self.headers
+        return sum(entry.identity.size for entry in self.snapshot.entries if entry.name in with_tensors)
+
+    @property
     def read_bytes(self) -> int:
         """Bytes whose digests were computed now."""
         fresh = (

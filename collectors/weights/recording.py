@@ -52,6 +52,7 @@ def event_of(inspection: Inspection, earlier: Earlier = NOTHING) -> WeightsInspe
         files=len(inspection.snapshot.entries),
         bytes=inspection.size,
         tensor_files=len(inspection.tensor_files),
+        tensor_bytes=inspection.tensor_bytes,
         tensors=inspection.tensors,
         tensor_types=tuple(
             TensorType(name=name, tensors=count)
@@ -88,6 +89,7 @@ def event_without(kind: str, place: Path | None, why: str) -> WeightsInspected:
         files=0,
         bytes=0,
         tensor_files=0,
+        tensor_bytes=0,
         tensors=0,
         tensor_types=(),
         tensor_digests=(),

@@ -148,6 +148,8 @@ class WeightsInspected(Event):
     """How many bytes they have."""
     tensor_files: Count
     """How many hold tensors."""
+    tensor_bytes: Count
+    """How many bytes these have."""
     tensors: Count
     """How many tensors they hold."""
     tensor_types: Annotated[tuple[TensorType, ...], Field(strict=False)]

@@ -95,7 +95,7 @@ class Counts:
     def words(self) -> str:
         """All of it in words."""
         return (
-            f"{self.completed.value} completed and {self.failed.value} failed of {self.expected.value} requests "
+            f"{self.completed.value} completed and {self.failed.value} failed of {counted(_whole(self.expected), 'request')} "
             f"in {counted(_whole(self.runs), 'run')}"
         )
 

@@ -37,7 +37,7 @@ from anvil.ledger.events import (
 )
 
 TOOLS = ("tools-batch", "tools-streaming", "tool-result")
-DEADLINE_S = 1800
+DEADLINE_S = 3600
 
 
 @dataclass(frozen=True)

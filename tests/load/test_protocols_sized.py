@@ -302,7 +302,7 @@ def test_each_pair_has_a_prefix_of_its_own() -> None:
         ("near-limit", {"output_tokens": 100, "input_tokens": 901}, 1000, "1001 tokens"),
         ("prefix-cache", {"ending_tokens": 20}, None, "ending_tokens must be 100"),
         ("prefix-cache", {}, 8192, "30264 tokens"),
-        ("prefix-cache", {"bursts": 2}, None, "Extra inputs"),
+        ("prefix-cache", {"bursts": 2}, None, "knows no 'bursts'"),
     ],
 )
 def test_what_is_wrong_with_a_recipe(kind: str, given: dict[str, Any], window: int | None, told: str) -> None:

@@ -1,144 +1,69 @@
 """Everything that the document's template can print, and the evidence limit that follows from it.
 
-The names of the figures are those that the same document has from whatever source. An imported document is
-the first of them; what was recorded here is to give the same groups.
+1. A campaign's candidates stand side by side, as many as there are. What was recorded and what an imported document
+   says give the same figures by the same names; where there are both, the record goes on from the document.
+2. Attempts whose settings are not those of their candidate's first attempt are experiments, and belong into another
+   document: they are named, and not counted.
+3. The limit names, by candidate, what each part of the document rests on, and says everything that figures
+   alone would hide: what did not pass, what was left out, what disagrees, which label says something else than
+   was counted.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from anvil.ledger.events import CaveatNoted
-from anvil.ledger.events.imports import Topic
+from anvil.ledger.errors import PublicationRefused
 from anvil.projections.conclusions import Conclusions
+from anvil.projections.continuing import together
 from anvil.projections.document import Prepared
+from anvil.projections.documents.qualification_summary import earlier
 from anvil.projections.documents.qualification_summary.model import SCHEMA
+from anvil.projections.documents.qualification_summary.recorded import Summary
 from anvil.projections.evidence import Evidence
-from anvil.projections.figures import Figure, Group, Listing
-from anvil.projections.imported import Imported, evidence_limits, limit_of, required
+from anvil.projections.imported import Imported, evidence_limits, imported, limit_of
+from anvil.projections.limits import EvidenceLimit
 from anvil.projections.record import Campaign
-
-_HARDWARE = ("host_label", "product", "gpus", "memory_gib", "topology")
-_RUNTIME = ("image", "image_label_revision", "build_revision", "recipe_revision")
-_CANDIDATE = ("model", "revision", "snapshot_bytes", "weight_memory_gib", "kv_capacity_tokens")
-_WEIGHTS = (
-    "files",
-    "tracked_executable_code",
-    "auto_map_or_remote_code_hook",
-    "pickle_or_pytorch_binary",
-    "safetensors_files_verified",
-    "safetensors_tensors_verified",
-    "headers_ranges_and_file_lengths_valid",
-    "local_sha256_matches_hugging_face_lfs",
-)
-_FUNCTIONAL = ("placements_passed", "reasoning_chars_with_thinking_disabled")
-_MEASURED = (
-    "runs",
-    "ttft_p50_ms",
-    "e2e_p50_ms",
-    "effective_prefill_tok_s_p50",
-    "decode_tok_s_p50",
-    "aggregate_output_tok_s",
-)
-_DIFFERENCE = ("ttft", "e2e", "effective_prefill", "decode", "aggregate_output_throughput")
-_NEAR_LIMIT = ("status", "ttft_s", "effective_prefill_tok_s", "decode_tok_s")
-_LONGEST = "near_limit_context"
+from anvil.projections.recorded.campaign import Recorded
+from anvil.projections.recorded.experiments import Experiment, divided
 
 
 def prepare(evidence: Evidence, campaign: Campaign, _candidate: str) -> Prepared:
     """Return what can be printed of a campaign's candidates.
 
     Raises:
-        PublicationRefused: no such document was imported into the campaign.
+        PublicationRefused: nothing was recorded of it, and no such document was imported into it.
     """
-    source = required(evidence, campaign, SCHEMA)
     said = Conclusions.of(evidence, campaign)
-    limit = limit_of(source, said.quoted(), evidence_limits(evidence, campaign))
-    return Prepared(Group(_figures(source, said)), limit)
+    source = imported(evidence, campaign, SCHEMA)
+    recorded = Recorded.of(evidence, campaign)
+    beside = evidence_limits(evidence, campaign)
+    if recorded is None:
+        if source is None:
+            raise PublicationRefused(
+                f"nothing was recorded in campaign {campaign.name!r}, and no {SCHEMA} was imported into it",
+                advice="`anvil run RECIPE` records; `anvil import FILE --campaign NAME` takes a document in.",
+            )
+        limit = limit_of(source, said.quoted(), beside)
+        return Prepared(earlier.figures(source, said), limit)
+    experiments = divided(recorded)[1]
+    summary = Summary(recorded.without(one.attempt.key for one in experiments), said)
+    root = summary.group
+    if source is not None:
+        before = earlier.figures(source, said)
+        root = together(before, root)
+        root = type(root)({**root.fields, "caveats": before.fields["caveats"]})
+    notes = (*_notes(summary, source, experiments), *beside)
+    limit = EvidenceLimit(tuple(summary.claims()), (), notes, said.quoted(), recorded.candidates)
+    return Prepared(root, limit)
 
 
-def _figures(source: Imported, said: Conclusions) -> dict[str, Figure | Group | Listing]:
-    return {
-        **source.group("document", "date", "source_revision"),
-        "hardware": Group(source.group("hardware", *_HARDWARE)),
-        "runtime": Group(source.group("runtime", *_RUNTIME)),
-        "settings": source.listing(one for stated in source.about("setting") for one in stated.named()),
-        "candidates": source.listing(_candidates(source, said)),
-        "weights": Group(
-            {
-                **source.group("weights", *_WEIGHTS),
-                "shards": source.listing(_each(source, "digest", "sha256")),
-            }
-        ),
-        "functional": source.listing(_functional(source)),
-        "quality": source.listing(_quality(source)),
-        "cells": source.listing(_cells(source)),
-        "near_limit": Group(
-            {
-                **source.group("measurement", "actual_prompt_tokens", name=_LONGEST, candidate=None),
-                "candidates": source.listing(_measured(source, _LONGEST, _NEAR_LIMIT)),
-            }
-        ),
-        "caveats": source.listing(_each(source, "caveat", "text"), said.texts(CaveatNoted)),
-        "gates": source.listing(
-            Group({"name": key, **source.group("gate", "outcome", name=name)})
-            for name, key in source.keys("gate", "name")
-        ),
-    }
-
-
-def _each(source: Imported, topic: Topic, name: str, /, **wanted: str | None) -> Iterator[Figure]:
-    """Yield one value of each statement about a topic that has it."""
-    for statement in source.about(topic, **wanted):
-        figure = statement.figure(name)
-        if figure is not None:
-            yield figure
-
-
-def _candidates(source: Imported, said: Conclusions) -> Iterator[Group]:
-    for name, key in source.keys("candidate", "candidate"):
-        decisions = source.about("decision", candidate=name)
-        own = said.verdicts(name)
-        theirs = (v for statement in decisions for v in statement.texts("verdicts"))
-        verdicts = source.listing(() if own else theirs, own)
-        stated = source.group("candidate", *_CANDIDATE, candidate=name)
-        yield Group({"key": key, **stated, "verdicts": verdicts})
-
-
-def _functional(source: Imported) -> Iterator[Group]:
-    for name, key in source.keys("check", "candidate"):
-        checks = source.listing(_each(source, "check", "check", candidate=name))
-        yield Group({"key": key, **source.group("check", *_FUNCTIONAL, candidate=name), "checks": checks})
-
-
-def _quality(source: Imported) -> Iterator[Group]:
-    for name, key in source.keys("suite", "candidate"):
-        suites = [
-            Group({"name": named, **source.group("suite", "result", name=suite, candidate=name)})
-            for suite, named in source.keys("suite", "name", candidate=name)
-        ]
-        failures = source.figure("suite", "failures", candidate=name)
-        yield Group({"key": key, "suites": source.listing(suites), "failures": failures})
-
-
-def _cells(source: Imported) -> Iterator[Group]:
-    for name, key in source.keys("measurement", "name"):
-        if name == _LONGEST:
-            continue
-        differences = source.listing(
-            Group({"name": named, **source.group("difference", *_DIFFERENCE, name=one, within=name)})
-            for one, named in source.keys("difference", "name", within=name)
-        )
-        yield Group(
-            {
-                "name": key,
-                "protocol": source.figure("measurement", "protocol", name=name, candidate=None),
-                "candidates": source.listing(_measured(source, name, _MEASURED)),
-                "differences": differences,
-            }
-        )
-
-
-def _measured(source: Imported, cell: str, names: tuple[str, ...]) -> Iterator[Group]:
-    for candidate, key in source.keys("measurement", "candidate", name=cell):
-        yield Group({"key": key, **source.group("measurement", *names, name=cell, candidate=candidate)})
+def _notes(summary: Summary, source: Imported | None, experiments: tuple[Experiment, ...]) -> Iterator[str]:
+    if source is not None:
+        date = source.figure("document", "date").value
+        yield f"What was not recorded here is taken from a document that somebody published ({date})."
+        yield from source.losses()
+    if experiments:
+        told = ", ".join(f"{one.attempt.key} ({one.change().value})" for one in experiments)
+        yield f"Not shown here, since their settings are not those of their candidate's first attempt: {told}."
+    yield from summary.notes()

@@ -91,7 +91,7 @@ class Lane(_Shape):
     """One lane: its settings by name, its load cells by names that begin with `capacity_`, and what was tested."""
 
     model_config = ConfigDict(frozen=True, strict=True, extra="allow")
-    __pydantic_extra__: dict[Name, dict[Name, Measure] | Setting] = Field(init=False)
+    __pydantic_extra__: dict[Name, dict[Name, Measure | None] | Setting] = Field(init=False)
 
     functional_checks: str | None = None
     repeated_quality: str | None = None
@@ -117,7 +117,7 @@ class Experiment(_Shape):
     """One change to one setting. Its figures and load cells stand by name."""
 
     model_config = ConfigDict(frozen=True, strict=True, extra="allow")
-    __pydantic_extra__: dict[Name, dict[Name, Measure] | Measure] = Field(init=False)
+    __pydantic_extra__: dict[Name, dict[Name, Measure | None] | Measure | None] = Field(init=False)
 
     only_change: str
     workload: str | None = None

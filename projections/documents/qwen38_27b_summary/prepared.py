@@ -1,148 +1,61 @@
 """Everything that the document's template can print, and the evidence limit that follows from it.
 
-The names of the figures are those that the same document has from whatever source. An imported document is
-the first of them; what was recorded here is to give the same groups.
+1. Lanes and experiments are the attempts of a campaign (`anvil.projections.recorded.experiments`). What was recorded
+   and what an imported document says give the same figures by the same names; where there are both, the record goes
+   on from the document.
+2. The limit names, by candidate, what the document rests on, and says everything that figures alone would hide.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from anvil.ledger.events import GapNoted
+from anvil.ledger.errors import PublicationRefused
 from anvil.projections.conclusions import Conclusions
+from anvil.projections.continuing import together
 from anvil.projections.document import Prepared
+from anvil.projections.documents.qwen38_27b_summary import earlier
 from anvil.projections.documents.qwen38_27b_summary.model import SCHEMA
+from anvil.projections.documents.qwen38_27b_summary.recorded import Lanes
 from anvil.projections.evidence import Evidence
-from anvil.projections.figures import Figure, Group, Listing, compose
-from anvil.projections.imported import Imported, evidence_limits, limit_of, required
+from anvil.projections.figures import Group
+from anvil.projections.imported import Imported, evidence_limits, imported, limit_of
+from anvil.projections.limits import EvidenceLimit
 from anvil.projections.record import Campaign
-
-_HARDWARE = ("product", "gpus", "memory_gb", "topology")
-_RUNTIME = ("image", "engine_revision", "cuda_version")
-_CANDIDATE = ("model", "revision", "safetensors_files", "safetensors_bytes")
-_RUNG = ("actual_prompt_tokens", "ttft_s", "status")
-_MULTIMODAL = ("corpus_sha256", "attempts", "passed")
-_LADDER = "context"
+from anvil.projections.recorded.campaign import Recorded
 
 
 def prepare(evidence: Evidence, campaign: Campaign, _candidate: str) -> Prepared:
     """Return what can be printed of a campaign's lanes and experiments.
 
     Raises:
-        PublicationRefused: no such document was imported into the campaign.
+        PublicationRefused: nothing was recorded of it, and no such document was imported into it.
     """
-    source = required(evidence, campaign, SCHEMA)
     said = Conclusions.of(evidence, campaign)
-    limit = limit_of(source, said.quoted(), evidence_limits(evidence, campaign))
-    return Prepared(Group(_figures(source, said)), limit)
+    source = imported(evidence, campaign, SCHEMA)
+    recorded = Recorded.of(evidence, campaign)
+    beside = evidence_limits(evidence, campaign)
+    if recorded is None:
+        if source is None:
+            raise PublicationRefused(
+                f"nothing was recorded in campaign {campaign.name!r}, and no {SCHEMA} was imported into it",
+                advice="`anvil run RECIPE` records; `anvil import FILE --campaign NAME` takes a document in.",
+            )
+        limit = limit_of(source, said.quoted(), beside)
+        return Prepared(earlier.figures(source, said), limit)
+    lanes = Lanes(recorded, said)
+    root = lanes.group
+    if source is not None:
+        before = earlier.figures(source, said)
+        root = Group({**together(before, root).fields, "gaps": before.fields["gaps"]})
+    notes = (*_notes(lanes, source), *beside)
+    limit = EvidenceLimit(tuple(lanes.claims()), (), notes, said.quoted(), recorded.candidates)
+    return Prepared(root, limit)
 
 
-def _figures(source: Imported, said: Conclusions) -> dict[str, Figure | Group | Listing]:
-    control = source.figure("check", "control", name="thinking-control")
-    efforts = (
-        effort
-        for stated in source.about("check", name="thinking-control")
-        for effort in stated.texts("efforts_passed")
-    )
-    own = said.verdicts(None)
-    verdicts = source.figure("decision", "verdicts", attempt=None)
-    if own:
-        verdicts = compose("the verdicts", lambda *texts: "; ".join(texts), *own)
-    return {
-        **source.group("document", "date"),
-        "decision": Group({"verdicts": verdicts}),
-        "hardware": Group(source.group("hardware", *_HARDWARE)),
-        "runtime": Group(source.group("runtime", *_RUNTIME)),
-        "candidates": source.listing(
-            Group({"key": key, **source.group("candidate", *_CANDIDATE, candidate=name)})
-            for name, key in source.keys("candidate", "candidate")
-        ),
-        "weights": Group(source.group("weights", "outcome")),
-        "settings": source.listing(_settings(source, None)),
-        "thinking": Group({"control": control, "efforts_passed": source.listing(efforts)}),
-        "lanes": source.listing(_lanes(source)),
-        "experiments": source.listing(_experiments(source)),
-        "gaps": source.listing(
-            (text for stated in source.about("gap") if (text := stated.figure("text")) is not None),
-            said.texts(GapNoted),
-        ),
-        "digests": source.listing(
-            Group({"name": key, **source.group("digest", "sha256", name=name)})
-            for name, key in source.keys("digest", "name")
-        ),
-    }
-
-
-def _settings(source: Imported, attempt: str | None) -> Iterator[Group]:
-    for said in source.about("setting", attempt=attempt):
-        yield from said.named()
-
-
-def _lanes(source: Imported) -> Iterator[Group]:
-    experiments = {name for name, _ in source.keys("experiment", "attempt")}
-    lanes: dict[str, Figure] = {}
-    for said in source.statements:
-        attempt = said.subject.attempt
-        if attempt is not None and attempt not in experiments and attempt not in lanes:
-            lanes[attempt] = said.key("attempt")
-    for name, key in lanes.items():
-        yield Group(
-            {
-                **_tested(source, name, key),
-                "settings": source.listing(_settings(source, name)),
-                "context": source.listing(_ladder(source, name)),
-                "multimodal": source.listing(_multimodal(source, name)),
-                "reported": source.listing(
-                    one for said in source.about("report", attempt=name) for one in said.named()
-                ),
-            }
-        )
-
-
-def _experiments(source: Imported) -> Iterator[Group]:
-    for name, key in source.keys("experiment", "attempt"):
-        loose = source.about("measurement", attempt=name, name=None)
-        yield Group(
-            {
-                **_tested(source, name, key),
-                **source.group("experiment", "only_change", "workload", attempt=name),
-                "figures": source.listing(one for said in loose for one in said.named()),
-                "decision": source.figure("decision", "sentence", attempt=name),
-            }
-        )
-
-
-def _tested(source: Imported, name: str, key: Figure) -> dict[str, Figure | Group | Listing]:
-    """Return what lanes and experiments have alike."""
-    return {
-        "key": key,
-        "functional_checks": source.figure("check", "outcome", attempt=name),
-        "repeated_quality": source.figure("suite", "outcome", attempt=name),
-        "cells": source.listing(_cells(source, name)),
-        "caveats": source.listing(
-            Group({"name": named, **source.group("caveat", "text", name=caveat, attempt=name)})
-            for caveat, named in source.keys("caveat", "name", attempt=name)
-        ),
-    }
-
-
-def _cells(source: Imported, attempt: str) -> Iterator[Group]:
-    for name, key in source.keys("measurement", "name", attempt=attempt):
-        if name != _LADDER:
-            measured = source.about("measurement", name=name, attempt=attempt)
-            figures = source.listing(one for said in measured for one in said.named())
-            yield Group({"name": key, "figures": figures})
-
-
-def _ladder(source: Imported, attempt: str) -> Iterator[Group]:
-    for said in source.about("measurement", name=_LADDER, attempt=attempt):
-        stated = {name: said.figure(name) for name in _RUNG}
-        yield Group({n: source.nothing(n) if figure is None else figure for n, figure in stated.items()})
-
-
-def _multimodal(source: Imported, attempt: str) -> Iterator[Group]:
-    for said in source.about("suite", name="multimodal", attempt=attempt):
-        stated = {name: said.figure(name) for name in _MULTIMODAL}
-        figures = {n: source.nothing(n) if figure is None else figure for n, figure in stated.items()}
-        parts = source.about("suite", within="multimodal", attempt=attempt)
-        yield Group({**figures, "modalities": source.listing(one for part in parts for one in part.named())})
+def _notes(lanes: Lanes, source: Imported | None) -> Iterator[str]:
+    if source is not None:
+        date = source.figure("document", "date").value
+        yield f"What was not recorded here is taken from a document that somebody published ({date})."
+        yield from source.losses()
+    yield from lanes.notes()

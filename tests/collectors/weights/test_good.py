@@ -51,6 +51,7 @@ def test_a_good_snapshot_in_a_cache_has_no_finding(cache: Cache) -> None:
     assert (event.stated_identities, event.matched_identities) == (8, 8)
     assert [(t.name, t.tensors) for t in event.tensor_types] == [("F32", 3)]
     shards = sorted(cache.snapshot.glob("*.safetensors"))
+    assert event.tensor_bytes == sum(path.stat().st_size for path in shards)
     assert list(event.tensor_digests) == [digest(path.read_bytes()) for path in shards]
     named = {item.name: item.digest for item in event.documents}
     assert named["config"] == digest((cache.snapshot / "config.json").read_bytes())
@@ -107,6 +108,7 @@ def test_a_gguf_file_by_itself(tmp_path: Path) -> None:
     assert seen.found == []
     event = event_of(seen)
     assert (event.files, event.tensor_files, event.tensors) == (1, 1, 2)
+    assert event.tensor_bytes == event.bytes == len(good_gguf())
     assert (event.stated_identities, event.matched_identities) == (1, 1)
     assert {t.name: t.tensors for t in event.tensor_types} == {"Q4_1": 1, "F32": 1}
     assert {d.name: d.digest for d in event.documents} == {"chat-template": digest(TEMPLATE.encode())}

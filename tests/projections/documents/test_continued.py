@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
 from support.campaigns import CAMPAIGN, Scene
+from support.fine import events as of
+from support.fine.loads import load, row
+from support.fine.stage import Public, Stage
 from support.importing import imported, rendered
 from support.published import failure, lanes, spelled, summary
 
 from anvil.ledger.errors import PublicationRefused
 from anvil.ledger.events import ArtifactRedacted, CaveatNoted, DecisionRecorded, EventRetracted, GapNoted
 from anvil.ledger.header import NO_SUBJECT, Subject
+from anvil.ledger.public import SettingValue
 from anvil.projections.rendering import Draft
 
 NAME = "candidate-failure.v1"
@@ -125,7 +130,62 @@ def test_caveats_gaps_and_decisions_of_ones_own_stand_in_the_summaries_as_what_t
     assert "Nobody tried it at night." in " ".join(draft.limit.sentences())
 
 
-def test_a_document_that_was_not_imported_is_refused_and_says_how() -> None:
-    with pytest.raises(PublicationRefused, match="not made of recorded runs yet") as refusal:
+def test_a_document_of_which_there_is_nothing_is_refused_and_says_how() -> None:
+    with pytest.raises(PublicationRefused, match="nothing was recorded in campaign") as refusal:
         rendered("sanitized-qualification-summary.v1", imported(spelled(lanes())))
     assert "anvil import" in refusal.value.advice
+
+
+# --- what was recorded since, in a summary ------------------------------------------------------------------
+
+
+def continued() -> Stage:
+    """A summary that was imported, and then one of its candidates and a new one, recorded."""
+    stage, content = Stage("mine", day="2026-11-30"), spelled(summary())
+    for seen in imported(content, "mine"):
+        about = seen.header.subject
+        artifacts = {"source": Public(content)} if seen.header.artifacts else {}
+        stage.tell(seen.event, about.candidate, about.attempt, artifacts=artifacts)
+    settings: dict[str, SettingValue] = {"context_tokens": 16_384, "prefix_cache": True}
+    attempts = [of.attempt(key, f"tiny_{key}", settings=settings, checks=("coding",)) for key in ("b", "c")]
+    candidates = [of.candidate(f"tiny_{key}", f"example/Tiny-{key}", None, None) for key in ("b", "c")]
+    stage.tell(of.recipe("mine", candidates, attempts))
+    for key in ("b", "c"):
+        stage.tell(of.launched(None), f"tiny_{key}", key)
+        stage.tell(of.check("coding"), f"tiny_{key}", key, artifacts={"r1.response": b"{}"})
+        runs = [row(at, 10**8, 10**9, 20, started_ns=at * 10**9) for at in range(5)]
+        load(stage, f"tiny_{key}", key, runs, protocol="1k", cell="c1")
+    return stage
+
+
+def test_what_was_recorded_goes_on_from_what_was_imported() -> None:
+    draft = continued().drawn("sanitized-qualification-summary.v1")
+    made, before = json.loads(draft.rendered.text), summary()
+    statuses = {leaf.pointer: leaf.status for leaf in draft.rendered.leaves}
+    assert made["observed_date"] == "2026-11-30"
+    assert list(made["candidates"]) == ["tiny_a", "tiny_b", "tiny_c"]
+    assert made["candidates"]["tiny_a"] == before["candidates"]["tiny_a"]
+    assert made["common_recipe"]["context_tokens"] == 16_384
+    assert made["common_recipe"]["kv_cache_dtype"] == "fp8"
+    assert statuses["/common_recipe/context_tokens"] == "declared"
+    assert statuses["/common_recipe/kv_cache_dtype"] == "external-prior"
+    assert made["functional"]["tiny_b"]["checks"] == ["coding"]
+    assert made["functional"]["tiny_a"] == before["functional"]["tiny_a"]
+    cell = made["capacity_1k_c1"]
+    assert list(cell) == ["protocol", "tiny_a", "tiny_b", "tiny_c", "tiny_c_delta_percent"]
+    assert cell["tiny_a"] == before["capacity_1k_c1"]["tiny_a"]
+    assert cell["tiny_b"]["ttft_p50_ms"] == 100.0
+    assert statuses["/capacity_1k_c1/tiny_a/runs"] == "external-prior"
+    assert statuses["/capacity_1k_c1/tiny_b/ttft_p50_ms"] == "retained-complete"
+    assert made["capacity_1k_c4"] == before["capacity_1k_c4"]
+    assert made["artifact_safety"] == before["artifact_safety"]
+    assert made["retained_failures_and_caveats"] == before["retained_failures_and_caveats"]
+    assert draft.limit.notes[0].startswith("What was not recorded here is taken from a document")
+
+
+def test_a_difference_of_imported_figures_does_not_stand_beside_recorded_ones() -> None:
+    """The file's difference was between figures of which one was measured again here."""
+    draft = continued().drawn("sanitized-qualification-summary.v1")
+    statuses = {leaf.pointer: leaf.status for leaf in draft.rendered.leaves}
+    assert statuses["/capacity_1k_c1/tiny_c_delta_percent/ttft"] == "retained-complete"
+    assert "tiny_b_delta_percent" not in draft.rendered.document["capacity_1k_c1"]

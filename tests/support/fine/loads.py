@@ -7,7 +7,7 @@ from typing import Any
 
 from anvil.ledger.events import LoadMeasured
 from anvil.ledger.rows import Row, RunRow
-from support.fine.stage import Public, Stage
+from support.fine.stage import Public, Stage, made
 
 PARSER = 1
 
@@ -142,7 +142,7 @@ def measured(rows: Sequence[Row], run: int = 1, **more: Any) -> LoadMeasured:
         "findings": (),
         "messages": None,
     }
-    return LoadMeasured(**members | more)
+    return made(LoadMeasured, **members | more)
 
 
 def load(stage: Stage, candidate: str, attempt: str, rows: Sequence[Row], run: int = 1, **more: Any) -> int:

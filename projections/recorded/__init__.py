@@ -1,0 +1,1 @@
+"""What was recorded of a campaign, as the figures that summaries print: one module for each part of them."""

@@ -1,0 +1,72 @@
+"""Which engine it was, by every source that tells it. Where sources differ all are printed, and nothing is settled.
+
+1. The image is the one that a launch resolved, else the one that the recipe pins.
+2. What an image's label says and what the engine's build says of itself are kept apart.
+3. An engine that names no revision is told by its version.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from anvil.ledger.events import EngineIdentified, HostObserved, LaunchStarted
+from anvil.projections.figures import Figure, Group
+from anvil.projections.recorded.campaign import Attempt, Recorded, distinct, either
+
+_BUILD = ("version_endpoint", "log_line", "package_version", "props_endpoint")
+"""The sources that speak for the build that runs."""
+
+
+def runtime(recorded: Recorded) -> Group:
+    """Return what is known of the engine."""
+    nothing = recorded.nothing
+    label = distinct("the revision that the image's label names", _claims(recorded, ("image_label",)))
+    build = distinct("the revision that the build names", _claims(recorded, _BUILD))
+    version = distinct("the version that the build names", _claims(recorded, _BUILD, "engine_version"))
+    image = distinct("the image of each attempt", _images(recorded))
+    drivers = (s.stated("cuda") for s in recorded.about(HostObserved))
+    cuda = distinct("the CUDA version that the driver offers", drivers)
+    return Group(
+        {
+            "image": either(image, nothing("no attempt has an image")),
+            "image_label_revision": either(label, nothing("no image's label names a revision")),
+            "build_revision": either(build, either(version, nothing("no build names itself"))),
+            "engine_revision": either(
+                label, either(build, either(version, nothing("nothing names the engine's revision")))
+            ),
+            "recipe_revision": nothing("no event names the revision that a recipe is from"),
+            "cuda_version": either(cuda, nothing("no host names a CUDA version")),
+        }
+    )
+
+
+def disagreements(recorded: Recorded) -> Iterator[str]:
+    """Yield a sentence about each attempt whose sources do not agree."""
+    for attempt in recorded.attempts:
+        found = [name for each in attempt.of(EngineIdentified) for name in each.event.disagreements]
+        if found:
+            what = ", ".join(dict.fromkeys(name.replace("_", " ") for name in found))
+            yield f"Who the engine is: the sources do not agree about {what} (attempt {attempt.key})."
+
+
+def _images(recorded: Recorded) -> Iterator[Figure]:
+    for attempt in recorded.attempts:
+        image = next(_resolved(attempt), None)
+        if image is not None:
+            yield image
+
+
+def _resolved(attempt: Attempt) -> Iterator[Figure]:
+    for source in attempt.of(LaunchStarted):
+        if source.event.image is not None:
+            yield source.stated("image")
+    if attempt.plan is not None and attempt.plan[1].image is not None:
+        yield attempt.plan[0].stated("image")
+
+
+def _claims(recorded: Recorded, sources: tuple[str, ...], what: str = "engine_revision") -> Iterator[Figure]:
+    for attempt in recorded.attempts:
+        for source in attempt.of(EngineIdentified):
+            for at, claim in enumerate(source.event.claims):
+                if claim.source in sources and claim.what == what:
+                    yield source.stated("claims", at, "value")
