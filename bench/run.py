@@ -30,6 +30,8 @@ MEASURES = (
     "functional",
     "weights",
     "load_client",
+    "fold",
+    "render",
 )
 QUICK, FULL = 20_000, 1_000_000
 

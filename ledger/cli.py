@@ -20,7 +20,7 @@ import click
 
 COMMANDS: dict[str, tuple[str, str]] = {
     "init": ("anvil.ledger.commands.init:init", "Make a new ledger and its first keys."),
-    "run": ("anvil.collectors.commands.run:run", "Run a recipe: launch, look, check, keep, stop."),
+    "run": ("anvil.collectors.commands.run:run", "Run a recipe: launch, look, check, measure, keep, stop."),
     "observe": ("anvil.ledger.commands.observe:observe", "Record what you saw, with its evidence status."),
     "import": (
         "anvil.collectors.commands.importing:import_files",

@@ -288,6 +288,13 @@ SchemaName = Annotated[
 ]
 """The shape of a file that somebody else made."""
 
+Pseudonym = Annotated[
+    str,
+    StringConstraints(pattern=r"^(?:host|gpu|placement)-[1-9][0-9]{0,3}$"),
+    Public("a host, GPU or placement by the order in which a document first names it: `gpu-2`"),
+]
+"""What stands in a document for a name that is withheld. It means nothing outside of that document."""
+
 PublicText = Annotated[
     str,
     StringConstraints(min_length=1, max_length=MAX_PUBLIC_TEXT),

@@ -15,7 +15,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -44,6 +44,13 @@ from anvil.ledger.storedtree import StoredTree
 from anvil.ledger.tail import Tail
 
 ANCHOR_DELAY_S = 1.0
+
+Require = Callable[[], object]
+"""Asks something of the log under the write lock, and raises where it does not hold."""
+
+
+def nothing() -> None:
+    """Ask nothing."""
 
 
 @dataclass(frozen=True)
@@ -160,8 +167,11 @@ class Ledger:
 
     # -- appending -------------------------------------------------------------------------------
 
-    def append(self, prepared: Sequence[Prepared]) -> list[Recorded]:
+    def append(self, prepared: Sequence[Prepared], require: Require = nothing) -> list[Recorded]:
         """Add signed events at the end of the log, all or none (rule 2).
+
+        `require` is called when nobody else can add anything any more, and refuses by raising: what it finds in
+        the log is what the events come after.
 
         Raises:
             ChainBroken: one does not follow its stream.
@@ -174,6 +184,7 @@ class Ledger:
             self.blobs.flush({a.blob.digest for item in prepared for a in item.draft.attachments})
             with self.store.transaction():
                 tail = self._catch_up()
+                require()
                 self._require_blobs(prepared)  # under the lock: a redaction deletes under it too
                 start = tail.tree.size
                 for offset, item in enumerate(prepared):
@@ -225,6 +236,23 @@ class Ledger:
                         self.store.insert_checkpoint(state.size, note)
             self._anchor.advance(note, keys, lambda size: root_at(size, StoredTree(self.store).read))
             return note
+
+    def checkpoint_of(self, size: int) -> bytes:
+        """Return the signed state of an earlier size: as it was stored, or signed now.
+
+        The tree has grown from it and only grows, so that signing for it again says nothing new.
+
+        Raises:
+            LedgerError: the log never had that size.
+            NotPermitted: it was not stored, and this user does not hold the newest ledger key.
+        """
+        with self._lock, self.store.snapshot():
+            if not 0 < size <= self.store.size():
+                raise LedgerError(f"there is no state of {size} entries; the ledger has {self.store.size()}")
+            state = Checkpoint(self.origin, size, root_at(size, StoredTree(self.store).read))
+            stored = [note for at, note in self.store.checkpoints(size) if at == size]
+        known = [note for note in stored if _says(note, self._keys_ever(), state)]
+        return known[0] if known else self._sign(state)
 
     @contextmanager
     def undisturbed(self) -> Iterator[None]:

@@ -12,6 +12,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -141,6 +142,11 @@ class RowTable:
             found.extend(statistics.exact(text) for text in texts)
         return found
 
+    def count(self, column: str, what: str | None = None) -> int:
+        """Return how many values a column has over the rows of an item or group."""
+        held = (row.values.get(column) for row in self.of(what))
+        return sum(0 if value is None else 1 if isinstance(value, str) else len(value) for value in held)
+
     def statistic(
         self, name: str, column: str, *, of: str | None = None, wall: Quantity | None = None
     ) -> Fraction | None:
@@ -149,19 +155,36 @@ class RowTable:
         Raises:
             NoNumber: there is no such statistic.
         """
-        return statistic_of(self.values(column, of), name, wall)
+        return Samples.of(self.values(column, of)).statistic(name, wall)
 
 
-def statistic_of(values: Sequence[Fraction], name: str, wall: Quantity | None = None) -> Fraction | None:
-    """Return a statistic of values by its name, exact; null over nothing, or over a wall time that is unknown.
+@dataclass(frozen=True)
+class Samples:
+    """Values in their order, as integers of a common part: many statistics of many values, each as exact as before."""
 
-    Raises:
-        NoNumber: there is no such statistic.
-    """
-    if name == "sum_over_wall":
-        return statistics.sum_over_wall(values, wall_ns(wall)) if wall is not None and values else None
-    found = statistics.named(name, values)
-    return None if found is None else Fraction(found)
+    ordered: tuple[int, ...]
+    part: int
+    """How many of the integers are 1."""
+
+    @classmethod
+    def of(cls, values: Sequence[Fraction]) -> Samples:
+        """Return values as samples."""
+        part = math.lcm(*{value.denominator for value in values})
+        return cls(tuple(sorted(value.numerator * (part // value.denominator) for value in values)), part)
+
+    def statistic(self, name: str, wall: Quantity | None = None) -> Fraction | None:
+        """Return a statistic by its name, exact; null over nothing, or over a wall time that is unknown.
+
+        Raises:
+            NoNumber: there is no such statistic.
+        """
+        if name == "sum_over_wall":
+            if wall is None or not self.ordered:
+                return None
+            found: statistics.Number | None = statistics.sum_over_wall(self.ordered, wall_ns(wall))
+        else:
+            found = statistics.named(name, self.ordered)
+        return None if found is None else Fraction(found) / self.part
 
 
 def converted(value: Fraction, unit: Unit, into: Unit) -> Fraction:

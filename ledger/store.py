@@ -231,6 +231,29 @@ class Store:
         sql = f"SELECT * FROM entries WHERE {column} IN ({marks}) AND [index] >= ? ORDER BY [index]"  # noqa: S608
         return [_row(row) for row in self._all(sql, *names, start)]
 
+    def about(self, campaign: str | None, event_types: Iterable[str], stop: int) -> Iterator[Row]:
+        """Yield the rows before `stop` that are about a campaign, open a stream of it, or are of one of these types.
+
+        By the columns, which repeat what the entries say; a verification compares them.
+        """
+        names = list(event_types)
+        marks = ",".join("?" * len(names))
+        opens = "stream_seq = 0 AND stream IN (SELECT stream FROM entries WHERE campaign IS ?2)"
+        chosen = f"campaign IS ?2 OR {opens} OR +event IN ({marks})"
+        sql = f"SELECT * FROM entries WHERE [index] < ?1 AND ({chosen}) ORDER BY [index]"  # noqa: S608
+        yield from map(_row, self._all(sql, stop, campaign, *names))
+
+    def event_types(self) -> dict[str, int]:
+        """Return every event type in the log, and the first index that has it."""
+        return dict(self._all("SELECT event, MIN([index]) FROM entries GROUP BY event"))
+
+    def campaigns_of(self, event_types: Iterable[str], stop: int) -> list[str | None]:
+        """Return the campaigns that events of these types before `stop` are about, each once."""
+        names = list(event_types)
+        marks = ",".join("?" * len(names))
+        sql = f"SELECT DISTINCT campaign FROM entries WHERE event IN ({marks}) AND [index] < ?"  # noqa: S608
+        return [campaign for (campaign,) in self._all(sql, *names, stop)]
+
     def leaf_hashes(self, start: int, stop: int) -> list[bytes]:
         """Return the stored leaf hashes of the half-open range."""
         sql = "SELECT leaf_hash FROM entries WHERE [index] >= ? AND [index] < ? ORDER BY [index]"

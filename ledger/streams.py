@@ -17,7 +17,7 @@ from anvil.ledger.clock import timestamp
 from anvil.ledger.drafts import Draft, Prepared, Unsigned, seal, sign_all
 from anvil.ledger.events import Event, StreamClosed, StreamOpened
 from anvil.ledger.header import Header, header_hash
-from anvil.ledger.recording import Ledger, Recorded
+from anvil.ledger.recording import Ledger, Recorded, Require, nothing
 from anvil.ledger.signing import Signer
 
 DISTRIBUTION = "anvil-ledger"
@@ -52,7 +52,7 @@ class Stream:
         """Record the event that opens the stream."""
         self.append([Draft(_opening(self._ledger.origin, purpose))])
 
-    def append(self, drafts: Sequence[Draft]) -> list[Recorded]:
+    def append(self, drafts: Sequence[Draft], require: Require = nothing) -> list[Recorded]:
         """Record events, all or none, in one transaction.
 
         Raises:
@@ -60,7 +60,7 @@ class Stream:
         """
         self._look_again()
         self._is_certain = False
-        recorded = self._ledger.append(self._prepare(drafts))
+        recorded = self._ledger.append(self._prepare(drafts), require)
         self._is_certain = True
         last = drafts[-1].event
         self.is_open = not isinstance(last, StreamClosed)
@@ -118,11 +118,16 @@ class Stream:
         return Unsigned(draft, unplaced.with_raw(raw), self._prev, openings)
 
 
-def record(ledger: Ledger, signer: Signer, drafts: Sequence[Draft], *, purpose: str) -> list[Recorded]:
-    """Record a whole stream at once: opened, `drafts`, closed, in one transaction. Return where the drafts lie."""
+def record(
+    ledger: Ledger, signer: Signer, drafts: Sequence[Draft], *, purpose: str, require: Require = nothing
+) -> list[Recorded]:
+    """Record a whole stream at once: opened, `drafts`, closed, in one transaction. Return where the drafts lie.
+
+    `require` is asked inside the transaction, as `Ledger.append` says.
+    """
     stream = Stream(ledger, signer)
     whole = [Draft(_opening(ledger.origin, purpose)), *drafts, Draft(closing())]
-    return stream.append(whole)[1:-1]
+    return stream.append(whole, require)[1:-1]
 
 
 def closing(reason: str | None = None) -> Event:

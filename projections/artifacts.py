@@ -62,23 +62,24 @@ class Artifacts:
         return BlobRef(members["digest"], members["size"])
 
     def content(self, name: ArtifactName) -> bytes | None:
-        """Return the bytes of a public artifact, such as rows, or None when they are not at hand.
+        """Return the bytes of a public artifact, such as rows; None for a private one.
 
-        Those of a private one are never given: what is computed from bytes must be computed again by whoever
-        has the publication, and a private artifact does not go along.
+        What is computed from bytes must be computed again by whoever has the publication, and a private
+        artifact does not go along.
 
         Raises:
-            PublicationRefused: there are others in their place.
+            PublicationRefused: they are not there, or others are in their place.
         """
         entry = self.entries[name]
-        content = None if entry.digest is None else self.read(entry.digest)
-        if content is None:
+        if entry.digest is None:
             return None
-        if f"sha256:{hashlib.sha256(content).hexdigest()}" != entry.digest or len(content) != entry.size:
-            raise PublicationRefused(
-                f"artifact {name.name} of event {name.event} is not as it was signed",
-                advice="Put the bytes back that were recorded.",
-            )
+        content = self.read(entry.digest)
+        if (
+            content is None
+            or len(content) != entry.size
+            or f"sha256:{hashlib.sha256(content).hexdigest()}" != entry.digest
+        ):
+            raise _gone(name)
         return content
 
     def require(self, names: Iterable[ArtifactName], gone: frozenset[ArtifactName]) -> None:
@@ -90,7 +91,11 @@ class Artifacts:
         for name in sorted(set(names) - gone):
             blob = self.blob(name)
             if blob is None or self.measure(blob.digest) != blob:
-                raise PublicationRefused(
-                    f"artifact {name.name} of event {name.event} is gone or altered, and no event says so",
-                    advice="`anvil verify` names it. Put the bytes back, or redact it: `anvil redact`.",
-                )
+                raise _gone(name)
+
+
+def _gone(name: ArtifactName) -> PublicationRefused:
+    return PublicationRefused(
+        f"artifact {name.name} of event {name.event} is gone or altered, and no event says so",
+        advice="`anvil verify` names it. Put the bytes back, or redact it: `anvil redact`.",
+    )

@@ -1,7 +1,9 @@
 """The state of campaigns: what was planned, launched, tested, and what is incomplete and why.
 
 A fold: `step` takes the state and one event to the next state, and never changes what it was given.
-The `match` ends in `assert_never`, so that a new event type cannot be forgotten.
+The `match` ends in `assert_never`, so that a new event type cannot be forgotten. Within one call of `fold` the
+mappings by campaign, attempt and stream are its own and change in place: a copy for each event would cost the
+square of their number.
 """
 
 from __future__ import annotations
@@ -9,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TypeVar, assert_never
+from typing import Any, TypeVar, assert_never
 
 from anvil.ledger.events import (
     ArtifactDisclosed,
@@ -109,10 +111,34 @@ class Campaigns:
 
 def fold(events: Iterable[Seen], state: Campaigns | None = None) -> Campaigns:
     """Return the state after `events`."""
-    current = state or Campaigns()
+    current = _mapped(state or Campaigns(), _Own)
     for seen in events:
         current = step(current, seen)
-    return current
+    return _mapped(current, dict)
+
+
+class _Own(dict[str, T]):
+    """A mapping that one call of `fold` made for itself, and may change in place."""
+
+
+def _put(mapping: Mapping[str, T], key: str, value: T) -> Mapping[str, T]:
+    """Return the mapping with one more member; the same one where it may be changed in place."""
+    if isinstance(mapping, _Own):
+        mapping[key] = value
+        return mapping
+    return {**mapping, key: value}
+
+
+def _copied(mapping: Mapping[str, T], members: Mapping[str, T] | None = None) -> dict[str, T]:
+    """Return a mapping of the same kind with these members, or with its own."""
+    found = mapping if members is None else members
+    return _Own(found) if isinstance(mapping, _Own) else dict(found)
+
+
+def _mapped(state: Campaigns, kind: type[dict[str, Any]]) -> Campaigns:
+    """Return the state with mappings of that kind, none of them shared."""
+    campaigns = {n: replace(one, attempts=kind(one.attempts)) for n, one in state.campaigns.items()}
+    return replace(state, campaigns=kind(campaigns), streams=kind(state.streams))
 
 
 def step(state: Campaigns, seen: Seen) -> Campaigns:  # noqa: C901  # one line a type, on purpose
@@ -200,13 +226,17 @@ def step(state: Campaigns, seen: Seen) -> Campaigns:  # noqa: C901  # one line a
 
 
 def _stream(state: Campaigns, stream: str, how: str) -> Campaigns:
-    return replace(state, streams={**state.streams, stream: how})
+    streams = _put(state.streams, stream, how)
+    return state if streams is state.streams else replace(state, streams=streams)
 
 
 def _campaign(state: Campaigns, seen: Seen, change: Callable[[CampaignState], CampaignState]) -> Campaigns:
     name = seen.header.subject.campaign or UNNAMED
-    changed = change(state.campaigns.get(name, CampaignState(name)))
-    return replace(state, campaigns={**state.campaigns, name: changed})
+    known = state.campaigns.get(name)
+    if known is None:
+        known = CampaignState(name, attempts=_Own() if isinstance(state.campaigns, _Own) else {})
+    campaigns = _put(state.campaigns, name, change(known))
+    return state if campaigns is state.campaigns else replace(state, campaigns=campaigns)
 
 
 def _attempt(state: Campaigns, seen: Seen, change: Callable[[AttemptState], AttemptState]) -> Campaigns:
@@ -215,14 +245,15 @@ def _attempt(state: Campaigns, seen: Seen, change: Callable[[AttemptState], Atte
 
     def changed(campaign: CampaignState) -> CampaignState:
         runs = of_attempt.change(campaign.attempts.get(key, ()), key, stream_of_run, change)
-        return replace(campaign, attempts={**campaign.attempts, key: runs})
+        attempts = _put(campaign.attempts, key, runs)
+        return campaign if attempts is campaign.attempts else replace(campaign, attempts=attempts)
 
     return _campaign(state, seen, changed)
 
 
 def _declare(state: Campaigns, seen: Seen, event: RecipeDeclared) -> Campaigns:
     def changed(campaign: CampaignState) -> CampaignState:
-        attempts = dict(campaign.attempts)
+        attempts = _copied(campaign.attempts)
         for plan in event.attempts:
             runs = attempts.get(plan.key, ())
             attempts[plan.key] = of_attempt.change(
@@ -295,9 +326,10 @@ def _retract(state: Campaigns, target: str) -> Campaigns:
     campaigns = {
         name: replace(
             campaign,
-            attempts={
-                key: tuple(run.without(target) for run in runs) for key, runs in campaign.attempts.items()
-            },
+            attempts=_copied(
+                campaign.attempts,
+                {key: tuple(run.without(target) for run in runs) for key, runs in campaign.attempts.items()},
+            ),
             observations=_without(campaign.observations, target),
             caveats=_without(campaign.caveats, target),
             gaps=_without(campaign.gaps, target),
@@ -310,7 +342,7 @@ def _retract(state: Campaigns, target: str) -> Campaigns:
         )
         for name, campaign in state.campaigns.items()
     }
-    return replace(state, campaigns=campaigns)
+    return replace(state, campaigns=_copied(state.campaigns, campaigns))
 
 
 def _without(said: Mapping[str, T], target: str) -> Mapping[str, T]:

@@ -13,14 +13,16 @@
    `external-prior`, unless the raw evidence that the statement names by digest is attached.
 7. What the file of a measuring tool holds, or says, is an `imported-artifact`. The file itself is named by the event
    that records the import; a figure of it rests on both.
-8. A retracted event, and one by a key that was disowned by then, supports nothing: it is no source.
+8. Of an observation in parts each part stands by itself: what is attached, then or later, raises those parts
+   that it is said to support. The observation as a whole is as strong as the weakest of them.
+9. A retracted event, and one by a key that was disowned by then, supports nothing: it is no source.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import assert_never
+from typing import assert_never, get_args
 
 from anvil.ledger.events import (
     AnyEvent,
@@ -68,8 +70,9 @@ from anvil.ledger.events import (
     WaiverGranted,
     WeightsInspected,
 )
+from anvil.ledger.events.observations import ClaimPart
 from anvil.ledger.public import EvidenceStatus
-from anvil.projections.figures import RANKED, ArtifactName, Source, Support
+from anvil.projections.figures import RANKED, ArtifactName, Part, Source, Support, is_stronger, weakest
 from anvil.projections.record import Kept, Record
 
 KEEPS_BYTES: frozenset[EvidenceStatus] = frozenset(
@@ -78,12 +81,15 @@ KEEPS_BYTES: frozenset[EvidenceStatus] = frozenset(
 """The statuses which say that bytes were kept."""
 
 Content = Callable[[ArtifactName], bytes | None]
-"""From an artifact's name to its bytes, or None when they are not at hand."""
+"""From an artifact's name to its bytes; None for a private one."""
 
 
 def nothing(_name: ArtifactName) -> None:
     """Return None: no bytes are at hand."""
 
+
+PARTS: tuple[ClaimPart, ...] = get_args(ClaimPart)
+"""The parts of an observation."""
 
 NEVER_RISES: frozenset[EvidenceStatus] = frozenset({"declared", "external-prior"})
 """The statuses of what is no observation of ours."""
@@ -100,7 +106,7 @@ class Evidence:
     """What gives the bytes of an artifact, such as the rows that a figure is computed from."""
 
     def content(self, source: Source, name: str) -> bytes | None:
-        """Return the bytes of a public artifact of an event, or None when they are gone or not at hand.
+        """Return the bytes of a public artifact of an event; None when an event says that they are gone.
 
         A figure that is computed from them rests on the event with its artifacts: `Source.stated`, `derive`.
         """
@@ -108,15 +114,34 @@ class Evidence:
         return None if found in self.record.gone else self.read(found)
 
     def source(self, kept: Kept) -> Source | None:
-        """Return an event as evidence, or None when it supports nothing (rule 8)."""
+        """Return an event as evidence, or None when it supports nothing (rule 9)."""
         if not self._counts(kept):
             return None
         own, later = self._own_status(kept), tuple(self._later(kept))
-        status = self.status(kept)
+        parts = tuple(self._parts(kept, later))
+        status = weakest(part.status for part in parts) if parts else self.status(kept)
         rests = Support()
         for found in later if status != own else ():
             rests |= found.support
-        return Source(kept.entry_hash, kept.event, tuple(a.name for a in kept.artifacts), status, rests)
+        names = tuple(artifact.name for artifact in kept.artifacts)
+        return Source(kept.entry_hash, kept.event, names, status, rests, parts)
+
+    def _parts(self, kept: Kept, later: tuple[Source, ...]) -> Iterator[Part]:
+        """Yield the parts of an observation that says something in parts (rule 8)."""
+        event = kept.event
+        if not isinstance(event, ObservationNoted) or event.claims is None or event.status in NEVER_RISES:
+            return
+        alone = Support(frozenset((kept.entry_hash,)))
+        attached = frozenset(ArtifactName(kept.entry_hash, artifact.name) for artifact in kept.artifacts)
+        for name in PARTS:
+            is_supported = name in event.claims.supported
+            support = Support(alone.events, attached) if is_supported else alone
+            status = self._own_status(kept) if is_supported else without_bytes(event)
+            for found in later:
+                raises = isinstance(found.event, EvidenceAttached) and name in found.event.supports
+                if raises and is_stronger(found.status, status):
+                    status, support = found.status, support | found.support
+            yield Part(name, status, support)
 
     def sources(self, events: Iterable[Kept]) -> tuple[Source, ...]:
         """Return those of `events` that support something, in order."""
@@ -146,7 +171,7 @@ class Evidence:
                 yield Source(found.entry_hash, found.event, names, self._own_status(found))
 
     def _counts(self, kept: Kept) -> bool:
-        """Rule 8."""
+        """Rule 9."""
         disowned_from = self.record.disowned.get(kept.key)
         is_disowned = disowned_from is not None and kept.index >= disowned_from
         return kept.entry_hash not in self.record.retracted and not is_disowned
@@ -213,6 +238,11 @@ def status_of(event: AnyEvent, *, has_artifact: bool) -> EvidenceStatus:  # noqa
             return "declared"
         case _:
             assert_never(event)
+
+
+def without_bytes(event: ObservationNoted) -> EvidenceStatus:
+    """Return how strong a part of an observation is that no attached bytes support."""
+    return status_of(event, has_artifact=False)
 
 
 def strongest(statuses: Iterable[EvidenceStatus]) -> EvidenceStatus:

@@ -73,6 +73,19 @@ def is_stronger(one: EvidenceStatus, other: EvidenceStatus) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
+class Part:
+    """A part of what an event states that has evidence of its own: its name, how strong it is, what it rests on."""
+
+    name: str
+    status: EvidenceStatus
+    support: Support
+
+
+_PART_OF = {"public_text": "words", "version": "engine", "http_status": "health"}
+"""Fields of an observation to the part that they belong to, where that has another name."""
+
+
+@dataclass(frozen=True, slots=True)
 class Source:
     """One event as evidence: what it states, which artifacts it has, how strong it is."""
 
@@ -82,6 +95,8 @@ class Source:
     status: EvidenceStatus
     later: Support = Support()
     """What was attached to it later and raised its status."""
+    parts: tuple[Part, ...] = ()
+    """The parts of an observation that are supported each by itself; `status` is then the weakest of them."""
 
     @property
     def support(self) -> Support:
@@ -106,7 +121,10 @@ class Source:
         for step in path:
             found = found[step] if isinstance(step, int) else getattr(found, step)
         rule = f"{self.event.type} {'.'.join(map(str, path))}"
-        return Figure(found, rule, self.support, self.status if status is None else status)
+        field = str(path[1] if path[0] == "claims" and len(path) > 1 else path[0])
+        part = next((part for part in self.parts if part.name == _PART_OF.get(field, field)), None)
+        support, own = (self.support, self.status) if part is None else (part.support, part.status)
+        return Figure(found, rule, support, own if status is None else status)
 
     def marked(self, rule: str, value: Value, status: EvidenceStatus | None = None) -> Figure:
         """Return a figure that follows from the event being there at all; its artifacts have no part in it."""

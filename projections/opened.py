@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Set
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from anvil.ledger.blobs import BlobStore
@@ -15,9 +15,9 @@ from anvil.ledger.store import Store
 from anvil.ledger.storedtree import StoredTree
 from anvil.projections.artifacts import Artifacts
 from anvil.projections.provenance import State
-from anvil.projections.record import Record, fold
+from anvil.projections.record import UNNAMED, Record, fold
 from anvil.projections.rendering import Draft
-from anvil.projections.seen import read_events
+from anvil.projections.seen import DECLARES, Reading, Seen
 from anvil.projections.signed import require_signed
 
 
@@ -50,8 +50,10 @@ class Opened:
 
 
 @contextmanager
-def opened(place: LedgerPlace, as_of: int | None) -> Iterator[Opened]:
-    """Open a ledger, as it was right after the event at `as_of`.
+def opened(place: LedgerPlace, as_of: int | None, campaign: str | None = None) -> Iterator[Opened]:
+    """Open a ledger, as it was right after the event at `as_of`, for documents of one campaign.
+
+    Events of other campaigns are not read. Which one it is need not be said where there is only one.
 
     Raises:
         PublicationRefused: there is no such index.
@@ -64,13 +66,22 @@ def opened(place: LedgerPlace, as_of: int | None) -> Iterator[Opened]:
                 raise PublicationRefused(
                     f"there is no entry {as_of}; the ledger has {size}", advice="See `anvil log`."
                 )
-            record = fold(read_events(store), as_of=as_of)
+            size = size if as_of is None else as_of + 1
+            record = replace(fold(_events(store, campaign, size)), size=size)
             blobs = BlobStore(place.blobs)
             state = State(store.origin(), record.size, root_at(record.size, StoredTree(store).read).hex())
             artifacts = Artifacts.of(record, store.opening, blobs.measure, partial(_read, blobs))
             yield Opened(record, artifacts, state, store, blobs)
     finally:
         store.close()
+
+
+def _events(store: Store, campaign: str | None, size: int) -> Iterator[Seen]:
+    if campaign is None:
+        declared = store.campaigns_of(DECLARES, size)
+        campaign = declared[0] if len(declared) == 1 else None
+    named = None if campaign == UNNAMED else campaign
+    return Reading(store).about(named, size)
 
 
 def _read(blobs: BlobStore, digest: str) -> bytes | None:

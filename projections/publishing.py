@@ -75,7 +75,7 @@ def template_path(draft: Draft) -> str:
 
 def page_layouts(document: str) -> dict[str, bytes]:
     """Return the layouts of a document's pages, by name."""
-    names = (f"{document}.md.j2", f"{document}.html.j2", *SHARED_LAYOUTS)
+    names = (*(f"{document}.{form}.j2" for form in layout.PAGES), *SHARED_LAYOUTS)
     return {name: package_files("anvil.templates").joinpath(name).read_bytes() for name in names}
 
 

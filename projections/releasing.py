@@ -1,9 +1,11 @@
 """From a ledger to what is released: the draft, the events that go along, the tripwire, the manifest.
 
-1. What is released is made of a state that the ledger has signed.
+1. What is released is made of a state that the ledger has signed, and shows the ledger key of that state: the
+   same state gives the same files.
 2. Nothing synthetic leaves, neither what is shown nor what goes along.
 3. The events are checked as a stranger will check them; what would not verify does not leave.
-4. The tripwire looks at layouts, at each value, at each text in an event, and at the finished files.
+4. With a document go the bytes of the public artifacts that its leaves rest on, and of no private one.
+5. The tripwire looks at layouts, at each value, at each text in an event, at these bytes and at the finished files.
 """
 
 from __future__ import annotations
@@ -12,18 +14,19 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from anvil.ledger.checkpoint import Checkpoint
+from anvil.ledger.checkpoint import Checkpoint, open_checkpoint
 from anvil.ledger.checks.finding import worst
-from anvil.ledger.errors import PublicationRefused
+from anvil.ledger.errors import Malformed, PublicationRefused, SignatureInvalid
 from anvil.ledger.events import PublicationReleased, RecipeDeclared, StreamOpened, TripwireExcepted
 from anvil.ledger.header import Subject
 from anvil.ledger.note import SignedNote, VerifierKey
 from anvil.ledger.places import LedgerPlace
 from anvil.ledger.publication import layout
-from anvil.ledger.publication.entrychecks import check_entries
+from anvil.ledger.publication.disclosing import disclosed
+from anvil.ledger.publication.entrychecks import Checked, check_entries
 from anvil.ledger.publication.evidence import encode
 from anvil.ledger.publication.gathering import gather, keyring_snapshot
-from anvil.ledger.publication.manifest import Manifest
+from anvil.ledger.publication.manifest import Disclosed, Manifest
 from anvil.ledger.streams import software_version
 from anvil.projections.document import find
 from anvil.projections.opened import Opened, opened
@@ -64,9 +67,7 @@ class Guard:
     exceptions: Mapping[str, TripwireExcepted] | None = None
 
 
-def prepare(
-    place: LedgerPlace, wanted: Wanted, note: bytes, key: VerifierKey, guard: Guard | None
-) -> Prepared:
+def prepare(place: LedgerPlace, wanted: Wanted, note: bytes, guard: Guard | None) -> Prepared:
     """Return what is to be released of the ledger at `place`, as the checkpoint `note` states it.
 
     `guard` is None when a release that is in the log is made again: what was released is not judged anew.
@@ -77,7 +78,7 @@ def prepare(
     """
     fold = Checkpoint.parse_body(SignedNote.parse(note).text)
     own = None if wanted.template is None else Template(OWN_TEMPLATE, wanted.template.source)
-    with opened(place, fold.size - 1) as ledger:
+    with opened(place, fold.size - 1, wanted.campaign) as ledger:
         made_draft = draft(
             ledger.record,
             ledger.artifacts,
@@ -97,20 +98,23 @@ def prepare(
                 f"the events would not verify: {first.code} at index {first.index}: {first.message}",
                 advice="Run `anvil verify`.",
             )
+        key = _key_of(checked, fold, note)
         document = made(
             made_draft, ledger.state, ledger.record, ledger.artifacts, known_of(events), key.fingerprint
         )
         entries, proofs = encode(gathered.proved)
         keyring = keyring_snapshot(list(checked.keyrings.values()))
+        carried = _carried(made_draft, ledger)
         files = {
             **document.files,
+            **{layout.artifact(one.digest): ledger.blobs.get(one.digest) for one in carried},
             layout.ENTRIES: entries,
             layout.PROOFS: proofs,
             layout.FOLD: note,
             layout.KEYRING: keyring,
             layout.VERIFIER_KEY: f"{key}\n".encode(),
         }
-        manifest = Manifest.of(about(made_draft, ledger.state, policy_digest()), files)
+        manifest = Manifest.of(about(made_draft, ledger.state, policy_digest()), files, carried)
         files[layout.MANIFEST] = manifest.to_bytes()
         used = () if guard is None else _guarded(guard, ledger, document, files, events, gathered.streams)
         event = PublicationReleased(
@@ -129,6 +133,20 @@ def prepare(
         return Prepared(files, event, Subject(made_draft.campaign, made_draft.subject), made_draft)
 
 
+def _key_of(checked: Checked, fold: Checkpoint, note: bytes) -> VerifierKey:
+    """Return the newest ledger key of a state, which the state must be signed by (rule 1)."""
+    held = [k for k in checked.keyrings[fold.origin].keys.values() if k.role == "ledger"]
+    keys = [VerifierKey(fold.origin, k.public_key) for k in held if k.revoked is None]
+    try:
+        open_checkpoint(note, keys)
+    except (Malformed, SignatureInvalid) as error:
+        raise PublicationRefused(
+            f"no ledger key that was known at {fold.size} entries can sign for that state any more: {error}",
+            advice="Release the state of now: leave out --as-of.",
+        ) from error
+    return keys[-1]
+
+
 def _require_real(made_draft: Draft, events: Iterable[Seen]) -> None:
     """Rule 2."""
     synthetic = {e.header.stream for e in events if isinstance(e.event, StreamOpened) and e.event.synthetic}
@@ -137,6 +155,16 @@ def _require_real(made_draft: Draft, events: Iterable[Seen]) -> None:
             "it rests on streams that were recorded for a test or a demonstration; they are never released",
             advice="`anvil render` shows the document.",
         )
+
+
+def _carried(made_draft: Draft, ledger: Opened) -> list[Disclosed]:
+    """Return the artifacts that go along (rule 4)."""
+    rests_on = {name for leaf in made_draft.rendered.leaves for name in leaf.support.artifacts}
+    named = (
+        disclosed(name.event, ledger.artifacts.entries[name])
+        for name in sorted(rests_on - ledger.record.gone)
+    )
+    return [one for one in named if one is not None]
 
 
 # --- the tripwire -------------------------------------------------------------------------------------------
@@ -150,7 +178,7 @@ def _guarded(
     events: list[Seen],
     streams: frozenset[str],
 ) -> tuple[str, ...]:
-    """Refuse what the tripwire finds; return the exceptions that were used (rule 4)."""
+    """Refuse what the tripwire finds; return the exceptions that were used (rule 5)."""
     exceptions = guard.exceptions or {}
     by_text = {Excused(event.detector, event.text): name for name, event in exceptions.items()}
     canaries = Canaries.of([*guard.surroundings, *sealed_values(ledger.store, streams)])
@@ -158,10 +186,24 @@ def _guarded(
     hits: list[Hit] = []
     for where, text in _texts(document, files, events):
         hits += tripwire.look(where, text)
+    for path in sorted(files):
+        if path.startswith(f"{layout.ARTIFACTS}/"):
+            hits += _of_artifact(tripwire, path, files[path])
     for path in (layout.ENTRIES, layout.PROOFS, layout.FOLD, layout.VERIFIER_KEY):
         hits += tripwire.look_at_bytes(path, files[path])
     refuse(hits)
     return tuple(sorted(by_text[excused] for excused in tripwire.used))
+
+
+def _of_artifact(tripwire: Tripwire, path: str, content: bytes) -> Iterator[Hit]:
+    """Yield what is found in the bytes of an artifact, line by line: rows are independent, and may be many."""
+    try:
+        lines = content.decode("utf-8").splitlines()
+    except UnicodeDecodeError:
+        yield from tripwire.look_at_bytes(path, content)
+        return
+    for number, line in enumerate(lines, 1):
+        yield from tripwire.look(f"{path}, line {number}", line)
 
 
 def _texts(document: Made, files: Mapping[str, bytes], events: list[Seen]) -> Iterator[tuple[str, str]]:
@@ -221,10 +263,7 @@ def _shown(made_draft: Draft) -> int:
 
 
 def _existing(made_draft: Draft, record: Record) -> int:
-    """Return how many launches of the candidate there are, or of all where it is about all of them.
-
-    Those that nothing supports any more are included.
-    """
+    """Return how many launches of the candidate, or of all, there are, those that nothing supports any more included."""
     campaign = record.campaigns[made_draft.campaign]
     planned = {
         plan.key: plan.candidate

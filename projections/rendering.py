@@ -43,7 +43,8 @@ class Draft:
 
     document: Document
     campaign: str
-    candidate: str
+    candidate: str | None
+    """Null for a document about all candidates."""
     template: Template
     rendered: Rendered
     limit: EvidenceLimit
@@ -91,7 +92,8 @@ def draft(
     _require_shape(document, rendered)
     artifacts.require((name for leaf in rendered.leaves for name in leaf.support.artifacts), record.gone)
     cited = frozenset(event for leaf in rendered.leaves for event in leaf.support.events)
-    return Draft(document, chosen.name, model, layout, rendered, prepared.limit, _is_synthetic(chosen, cited))
+    about = model if document.is_of_one_candidate else None
+    return Draft(document, chosen.name, about, layout, rendered, prepared.limit, _is_synthetic(chosen, cited))
 
 
 def _campaign(record: Record, name: str | None) -> Campaign:

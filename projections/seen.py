@@ -8,10 +8,22 @@ from dataclasses import dataclass
 from anvil.ledger.checks.keys import CONTROL_TYPES, read_control
 from anvil.ledger.commitments import Opening
 from anvil.ledger.envelope import Envelope
-from anvil.ledger.events import AnyEvent, decode
+from anvil.ledger.errors import UnknownEventType
+from anvil.ledger.events import AnyEvent, decode, is_known, known_types
 from anvil.ledger.header import Header
 from anvil.ledger.keyring import Keyring
 from anvil.ledger.store import Row, Store
+
+DECLARES = tuple(
+    name for name in known_types() if name.partition("/")[0] in ("recipe.declared", "import.recorded")
+)
+"""The types that make a campaign one of which there can be documents."""
+
+BEYOND_CAMPAIGNS = (
+    *DECLARES,
+    *(name for name in known_types() if name.partition("/")[0] in ("evidence.attached",)),
+)
+"""The types, besides control events, that matter to a document whatever campaign they are about."""
 
 
 @dataclass(frozen=True)
@@ -44,6 +56,26 @@ class Reading:
             Malformed: one is not what its type says.
         """
         for row in self._store.rows(start, self._store.size()):
+            yield self._seen(row)
+
+    def about(self, campaign: str | None, stop: int) -> Iterator[Seen]:
+        """Yield the events before index `stop` that a document of a campaign can rest on, in order.
+
+        These are the events about the campaign, those that open a stream of it, all that take something back or
+        bring it back, and whatever declares a campaign. What is of another campaign stays undecoded; that every
+        type in the log is known is asked of the types themselves.
+
+        Raises:
+            UnknownEventType: a newer anvil wrote one; nothing is skipped in silence.
+            Malformed: one is not what its type says.
+        """
+        for event_type, first in self._store.event_types().items():
+            if first < stop and not is_known(event_type):
+                raise UnknownEventType(
+                    f"event {first} is {event_type}, which is not in this build's catalogue",
+                    advice="A newer anvil may know it.",
+                )
+        for row in self._store.about(campaign, (*CONTROL_TYPES, *BEYOND_CAMPAIGNS), stop):
             yield self._seen(row)
 
     def find(self, entry_hash: str) -> Seen | None:

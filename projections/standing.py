@@ -48,6 +48,8 @@ class Support:
     index: int
     entry_hash: str
     status: EvidenceStatus
+    parts: tuple[str, ...] = ()
+    """Which parts of an observation in parts they support."""
 
 
 @dataclass(frozen=True)
@@ -113,7 +115,7 @@ def _support(standing: Standing, seen: Seen, event: EvidenceAttached) -> Standin
     target = event.target
     if not seen.header.artifacts:
         return standing  # a claim of bytes without bytes
-    found = Support(seen.index, seen.entry_hash, event.status)
+    found = Support(seen.index, seen.entry_hash, event.status, event.supports)
     marks = tuple(
         replace(mark, is_undone=True) if mark.how == "lost" and mark.part in event.restores else mark
         for mark in standing.marks.get(target, ())

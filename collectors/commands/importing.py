@@ -115,13 +115,16 @@ def import_files(
 ) -> None:
     """Take in files that were made elsewhere, statement by statement.
 
-    Each FILE is kept whole, and what it says stands in the log for ever, in the clear. A published document
-    is somebody's claim about another run: its statements are external-prior. All files are recorded or none.
+    Each FILE is kept whole. What a published document says stands in the log for ever, in the clear: it is
+    somebody's claim about another run, and its statements are external-prior. What a measuring tool wrote is
+    raw evidence: the file stays private, its counts, times and rows are taken in as imported-artifact, its
+    figures are made again, and what is wrong with it is found. All files are recorded or none.
 
     \b
     Examples:
       anvil import summary.json --dry-run
       anvil import summary.json --campaign qwen38-27b
+      anvil import capacity-r1.json capacity-r2.json --campaign kernel-ab
     """
     if campaign is not None and not Subject.is_label(campaign):
         raise click.BadParameter(
@@ -153,7 +156,7 @@ def _read(path: Path) -> bytes:
     try:
         return read_plain(path, MAX_FILE)
     except OSError as error:
-        raise ImportRefused(f"{path} cannot be read, and nothing was imported: {error.strerror}") from error
+        raise ImportRefused(f"{path} cannot be read: {error.strerror}; nothing was imported") from error
 
 
 def _take_apart(path: Path, kind: str | None, campaign: str | None) -> _Import:
@@ -285,4 +288,6 @@ def _tell_result(event: CheckImported | SuiteImported | LoadImported) -> None:
     what = event.type.partition(".")[0]
     done = event.completed if isinstance(event, LoadImported) else event.passed
     names = ", ".join(dict.fromkeys(found.finding.replace("_", " ") for found in event.findings))
-    answer(f"  {what} {event.called}: {done}/{event.expected}{f' ({names})' if names else ''}")
+    answer(
+        f"  {what} {event.called}: {done}/{'?' if event.expected is None else event.expected}{f' ({names})' if names else ''}"
+    )

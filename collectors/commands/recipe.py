@@ -114,6 +114,7 @@ def _members(found: Recipe, attempts: list[Attempt]) -> dict[str, Any]:
                 "settings": dict(attempt.settings),
                 "checks": [check.name for check in attempt.checks],
                 "suites": [suite.name for suite in attempt.suites],
+                "protocols": [chosen.name for chosen in attempt.protocols],
             }
             for attempt in attempts
         ],
@@ -130,6 +131,7 @@ def _text(attempt: Attempt) -> str:
         "settings": ", ".join(f"{name} {_spell(value)}" for name, value in attempt.settings.items()),
         "checks": ", ".join(check.name for check in attempt.checks),
         "suites": ", ".join(suite.name for suite in attempt.suites),
+        "protocols": ", ".join(chosen.name for chosen in attempt.protocols),
         "env": " ".join([*(f"{n}={v}" for n, v in attempt.env.items()), *attempt.env_names]),
     }
     lines += [f"  {name:<10} {visible(str(value))}" for name, value in about.items() if value]

@@ -3,8 +3,8 @@
 1. Only the GPUs of the placement are looked at, found by UUID; what is kept names them by their place.
 2. Without a placement, a driver or a GPU no thread is started, and `missing` says why.
 3. A field that the driver does not give is null, with its reason; the others are there.
-4. The library releases the interpreter while it asks the driver, so the load's loop goes on. What the looks
-   cost is measured and kept: processor time of the thread, and the longest look.
+4. The load client is a process of its own, and the library releases the interpreter while it asks the driver. What
+   the looks cost is measured and kept: processor time of the thread, and the longest look.
 5. There is a look at the start and one at the end, however short the cell.
 """
 

@@ -23,9 +23,9 @@ from fractions import Fraction
 from typing import Any
 
 from anvil.collectors.importers.evidence import made, parameter, rows
-from anvil.collectors.importers.fields import Fields, needed_label, public
+from anvil.collectors.importers.fields import Fields, checked_number, needed_label, public
 from anvil.collectors.importers.interface import ImportRefused, Said
-from anvil.collectors.importers.reading import found, shown
+from anvil.collectors.importers.reading import Number, found, shown
 from anvil.collectors.importers.remaking import Given, remade
 from anvil.collectors.importers.toolfiles import Reading, Results, Shape, ToolImporter, moment
 from anvil.ledger import statistics
@@ -117,9 +117,13 @@ def _suite(
 
 
 def _spelled(result: Fields, called: str) -> str | None:
-    """Return a metric's number; null where the harness writes that it has none."""
+    """Return a metric's number, which can be below zero; null where the harness writes that it has none."""
     value = result.members[called]
-    return None if type(value) is str and value == "N/A" else result.number(called)
+    if value is None or (type(value) is str and value == "N/A"):
+        return None
+    if not isinstance(value, Number):
+        raise ImportRefused(f"{result.place}.{called}: expected a number, found {found(value)}")
+    return checked_number(value, f"{result.place}.{called}")
 
 
 def _means(config: Fields) -> set[str]:

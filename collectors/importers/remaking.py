@@ -22,7 +22,7 @@ from anvil.ledger.events.results import (
     SourceStatistic,
     Unit,
 )
-from anvil.ledger.rowtable import RowTable, converted, statistic_of
+from anvil.ledger.rowtable import RowTable, Samples, converted
 
 _TOLERANCE = Fraction(1, 10**9)
 
@@ -51,9 +51,10 @@ def remade(
         ImportRefused: a number is none that can be computed with.
     """
     made = []
+    known: dict[tuple[str, str | None, str], Samples] = {}
     for one in given:
         try:
-            how = _compared(one, rows, wall)
+            how = _compared(one, _samples(one, rows, known), wall)
         except statistics.NoNumber as error:
             raise ImportRefused(f"{one.called}: {error}") from error
         made.append(
@@ -71,17 +72,29 @@ def remade(
     return tuple(made)
 
 
-def _compared(one: Given, rows: RowTable | None, wall: Quantity | None) -> Remade:
-    column = None if rows is None or one.column is None else rows.column(one.column)
+def _samples(
+    one: Given, rows: RowTable | None, known: dict[tuple[str, str | None, str], Samples]
+) -> Samples | None:
+    """Return what a figure is computed over, in its unit; null when nothing is known of that."""
     if one.statistic is None:
-        return "no_rows"
+        return None
     if one.values is not None:
-        ours = statistic_of(one.values, one.statistic, wall)
-    elif rows is None or column is None:
+        return Samples.of(one.values)
+    column = None if rows is None or one.column is None else rows.column(one.column)
+    if rows is None or column is None:
+        return None
+    key = (column.name, one.of, one.unit)
+    if key not in known:
+        known[key] = Samples.of(
+            [converted(value, column.unit, one.unit) for value in rows.values(column.name, one.of)]
+        )
+    return known[key]
+
+
+def _compared(one: Given, samples: Samples | None, wall: Quantity | None) -> Remade:
+    if samples is None or one.statistic is None:
         return "no_rows"
-    else:
-        ours = rows.statistic(one.statistic, column.name, of=one.of, wall=wall)
-        ours = None if ours is None else converted(ours, column.unit, one.unit)
+    ours = samples.statistic(one.statistic, wall)
     if ours is None:
         is_nothing = one.number is None or statistics.exact(one.number) == 0
         return "no_rows" if is_nothing else "differs"
@@ -114,7 +127,7 @@ def findings_of(
     for figure in figures:
         q = statistics.percentile_of(figure.statistic or "")
         has_rows = rows is not None and figure.column is not None and rows.column(figure.column) is not None
-        n = len(rows.values(figure.column, figure.of)) if rows and has_rows and figure.column else samples
+        n = rows.count(figure.column, figure.of) if rows and has_rows and figure.column else samples
         if q is None or n is None or figure.number is None:
             continue
         if not n:

@@ -170,23 +170,14 @@ def constant(name: str) -> Unlimited:
     raise ImportRefused(f"{name} is not a JSON number")
 
 
-def numbers(part: Fields, name: str) -> list[str]:
-    """Return a list of numbers as the file spells them; an empty one when it is not said.
-
-    Raises:
-        ImportRefused: it is none.
-    """
-    return [number(place, item) for place, item in part.items(name)]
-
-
 def number(place: str, item: Any) -> str:
-    """Return an item as a number as the file spells it.
+    """Return an item as a number from 0 as the file spells it.
 
     Raises:
         ImportRefused: it is none.
     """
-    if not isinstance(item, Number):
-        raise ImportRefused(f"{place}: expected a number, found {found(item)}")
+    if not isinstance(item, Number) or item.startswith("-"):
+        raise ImportRefused(f"{place}: expected a number from 0, found {found(item)}")
     return checked_number(item, place)
 
 

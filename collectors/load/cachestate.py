@@ -3,8 +3,9 @@
 1. A request found the cache cold when its cached tokens are no more than the chat template's own prefix,
    measured once for each model (`template_tokens`), and one block of the cache.
 2. A run whose prompts share nothing is `cold` when all its requests were; else it was `primed`.
-3. A run whose prompts share a prefix is never called cold. It is `shared_within_run` when the request that was
-   sent first was cold, since nobody had read the prefix before; else it was `primed`.
+3. A run whose prompts share a prefix is never called cold. It is `shared_within_run` when one of the requests
+   that were sent before any had answered was cold: nobody had read the prefix for it before. Else it was
+   `primed`. Of a burst it is not the first one sent that need be the first one served.
 4. Where requests do not report cached tokens the engine's own counters stand in, if they counted this run's
    requests and no others. They are a sum: of a shared prefix they can show that nobody hit the cache, not when.
 5. What neither proves is `unknown`. What contradicts the state that was wanted is a finding, and so is a
@@ -121,10 +122,14 @@ def _in_order(rows: Sequence[Row]) -> list[Row]:
 
 
 def _by_requests(done: Sequence[Row], allowed: int, *, shares_prefix: bool) -> CacheState:
-    are_cold = [(row.cached_tokens or 0) <= allowed for row in done]
-    if shares_prefix:
-        return "shared_within_run" if are_cold[0] else "primed"
-    return "cold" if all(are_cold) else "primed"
+    def is_cold(row: Row) -> bool:
+        return (row.cached_tokens or 0) <= allowed
+
+    if not shares_prefix:
+        return "cold" if all(map(is_cold, done)) else "primed"
+    answered = min((row.started_ns or 0) + (row.ttfo_ns or row.end_ns or 0) for row in done)
+    early = [row for row in done if (row.started_ns or 0) <= answered]
+    return "shared_within_run" if any(map(is_cold, early)) else "primed"
 
 
 def _may_be_template(done: Sequence[Row], prompts: int | None) -> bool:

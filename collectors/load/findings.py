@@ -55,6 +55,10 @@ FINDINGS: Mapping[str, tuple[Severity, str]] = MappingProxyType(
             "a run that went to its end has no row for a request that it plans",
         ),
         "requests_doubled": ("impossible", "a request has two rows and was not sent twice"),
+        "load_client_ended": (
+            "suspicious",
+            "the load client's process was killed: what was under way is not there",
+        ),
         "sent_late": (
             "suspicious",
             "requests of an open loop were sent later than their moments, so that the rate was not kept",
@@ -79,6 +83,10 @@ FINDINGS: Mapping[str, tuple[Severity, str]] = MappingProxyType(
         OTHERS: (
             "suspicious",
             "the engine counted other prompt tokens than this run's: somebody else used it",
+        ),
+        "engine_exited": (
+            "limited",
+            "the engine ended while the run went on: what it did not answer has failed",
         ),
         "reuse_by_timing_only": (
             "limited",

@@ -232,10 +232,13 @@ async def size_prompts(
         prompts = tuple(make(seed, number, words, shared) for number in numbers)
         told = ruler.tokens(shared) if shared and ruler.is_known else None
         return Sized(prompts, (None,) * len(prompts), basis, source.name if source else None, told)
+    told = None
+    if shared:
+        shared, told = await _shared(source.count, partial(make, seed, 0), shared, wanted.shared_tokens)
     found: list[tuple[Prompt, int | None]] = []
     for number in numbers:
-        made = partial(make, seed, number)
-        prompt, counted = await _fitted(source.count, made, words, shared, wanted.target_tokens)
+        made = partial(_made, make, seed, number, shared)
+        prompt, counted = await _fitted(source.count, made, words, wanted.target_tokens)
         words = prompt.words
         found.append((prompt, counted))
     return Sized(
@@ -243,10 +246,12 @@ async def size_prompts(
         counted=tuple(counted for _, counted in found),
         basis="counted" if all(counted is not None for _, counted in found) else "reckoned",
         source=source.name,
-        shared_tokens=await _shared(source.count, partial(make, seed, numbers[0]), shared)
-        if shared and found
-        else None,
+        shared_tokens=told,
     )
+
+
+def _made(make: Make, seed: int, number: int, shared: int, words: int) -> Prompt:
+    return make(seed, number, words, shared)
 
 
 @dataclass(frozen=True)
@@ -278,13 +283,13 @@ class _Ruler:
 
 
 async def _fitted(
-    count: CountTokens, make: Callable[[int, int], Prompt], words: int, shared: int, target: int
+    count: CountTokens, make: Callable[[int], Prompt], words: int, target: int
 ) -> tuple[Prompt, int | None]:
     """Return the prompt that comes nearest to the target, and its count; null when counting failed."""
     best: tuple[Prompt, int] | None = None
     low, high = -1, 2**31  # fewer words are too few, more are too many
     for _ in range(_ROUNDS):
-        prompt = make(words, shared)
+        prompt = make(words)
         counted = await count(prompt.messages)
         if counted is None:
             break
@@ -294,10 +299,18 @@ async def _fitted(
         if counted == target or high - low < 2:
             break
         words = min(high - 1, max(low + 1, words + target - counted))
-    return best or (make(words, shared), None)
+    return best or (make(words), None)
 
 
-async def _shared(count: CountTokens, make: Callable[[int, int], Prompt], shared: int) -> int | None:
-    """Return how many tokens the shared words have: what a prompt has more with them than without."""
-    with_them, without = await count(make(0, shared).messages), await count(make(0, 0).messages)
-    return None if with_them is None or without is None else with_them - without
+async def _shared(
+    count: CountTokens, make: Callable[[int, int], Prompt], words: int, target: int
+) -> tuple[int, int | None]:
+    """Return how many shared words have the wanted tokens, and their tokens: what a prompt has more with them.
+
+    It is always the same prompt that is counted, so that another run of the same seed shares the same words.
+    """
+    without = await count(make(0, 0).messages)
+    if without is None:
+        return words, None
+    prompt, counted = await _fitted(count, partial(make, 0), words, without + target)
+    return prompt.shared_words, None if counted is None else counted - without

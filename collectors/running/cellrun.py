@@ -222,7 +222,10 @@ class CellRuns:
             telemetry_missing=telemetry.missing,
             cache_state=proof.state,
             findings=tuple(dict.fromkeys([*found, *proof.findings])),
-            observed=(Parameter(name="cache_basis", value=proof.basis),),
+            observed=(
+                Parameter(name="cache_basis", value=proof.basis),
+                *_told_of_template(turn.before.template_tokens),
+            ),
         )
 
     def _record(
@@ -271,3 +274,7 @@ async def to_the_end(task: asyncio.Future[Any]) -> asyncio.CancelledError | None
         except asyncio.CancelledError as error:
             cancelled = error
     return cancelled
+
+
+def _told_of_template(tokens: int | None) -> tuple[Parameter, ...]:
+    return () if tokens is None else (Parameter(name="template_tokens", value=tokens),)

@@ -4,7 +4,9 @@
 2. A dialect that counts no whole chat leaves out the template: what the two differ by, which must be the
    same for a chat three times as long.
 3. Where there is none, `usage` counts, with a cap of one token; then the engine reads what is counted.
-4. Members that change the prompt, such as thinking control, are sent with every count.
+4. How much of every prompt is the template's own beginning is what the cache has of short prompts that share
+   nothing else: of four, since an engine with several slots may begin in an empty one.
+5. Members that change the prompt, such as thinking control, are sent with every count.
 """
 
 from __future__ import annotations
@@ -17,9 +19,11 @@ from typing import Any
 from anvil.collectors.checks.interface import CHAT, Sender
 from anvil.collectors.checks.tokens import DIALECTS, Dialect
 from anvil.collectors.completion import read_chat
+from anvil.collectors.interface import Usage
 from anvil.collectors.load.prompts import Messages, TokenSource, make_prompt
 
 _SAMPLE_WORDS = 24
+_TEMPLATE_SAMPLES = 4
 
 
 class Counting:
@@ -48,11 +52,26 @@ class Counting:
                 return TokenSource(name, partial(self._by_dialect, dialect, template=more), is_reading=False)
         return None if reported is None else TokenSource("usage", self.by_usage, is_reading=True)
 
+    async def template(self, seed: int) -> int | None:
+        """Return how many tokens the chat template puts before every message, as far as the cache tells.
+
+        Null when the endpoint does not report cached tokens.
+        """
+        found = []
+        for number in range(_TEMPLATE_SAMPLES):
+            usage = await self._usage(make_prompt(seed, number, _SAMPLE_WORDS).messages)
+            found.append(usage.cached_tokens)
+        known = [count for count in found[1:] if count is not None]
+        return min((count for count in known if count), default=0) if known else None
+
     async def by_usage(self, chat: Messages) -> int | None:
         """Return how many prompt tokens the endpoint reports for a chat."""
+        return (await self._usage(chat)).prompt_tokens or None
+
+    async def _usage(self, chat: Messages) -> Usage:
         body = {"model": self._served_model, "messages": chat, "temperature": 0, self._cap_member: 1}
         exchange = await self._sender.exchange("POST", CHAT, _spelled(body | self._members))
-        return read_chat(exchange).usage.prompt_tokens or None
+        return read_chat(exchange).usage
 
     async def _differs_by(self, dialect: Dialect, template: int, seed: int) -> bool:
         longer = make_prompt(seed, 1, 3 * _SAMPLE_WORDS).messages

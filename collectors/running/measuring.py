@@ -63,7 +63,7 @@ class Measuring:
     stream: str
     selected: Sequence[SelectedCells]
     template: int | None = field(default=None, init=False)
-    """How many tokens the chat template puts before every prompt; null while no warm-up has told."""
+    """How many tokens the chat template puts before every prompt; null while nothing has told."""
 
     async def run(
         self, under_test: UnderTest, has_exited: Callable[[], Awaitable[bool]], metrics: ReadMetrics
@@ -149,7 +149,10 @@ class _OneProtocol:
             salt=self.measuring.stream,
         )
         await self._ask_canary()
-        ctx = replace(ctx, tokens=await self._counting(ctx).source(ctx.seed_for("counting")))
+        counting = self._counting(ctx)
+        ctx = replace(ctx, tokens=await counting.source(ctx.seed_for("counting")))
+        if self.measuring.template is None:
+            self.measuring.template = await counting.template(ctx.seed_for("template"))
         for cell in self.chosen.cells:
             try:
                 await _OneCell(self, Turn(protocol, ctx, cell, "warm-up", 1, Before(self._canary))).run()

@@ -6,7 +6,8 @@
    the answers of the old run are not at hand.
 3. A cell is finished when each of its measured runs left an event that is not aborted. A void run is one: nothing
    that was measured is measured again. Any other cell is done again as a whole, warm-up included, with other
-   prompts; the runs that it has stay where they are, and belong to the old stream.
+   prompts; the runs that it has stay where they are, and belong to the old stream. The cells of `prefix-cache`
+   belong together: a repeat means nothing without its first burst on the same engine.
 4. What recovery told of the run in a stream of its own counts with it.
 5. The recipe is the one that the run kept, byte for byte. Where the engine answers is for the site to say.
 """
@@ -15,10 +16,11 @@ from __future__ import annotations
 
 import tomllib
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from anvil.collectors.checks import History
+from anvil.collectors.protocols import Cell
 from anvil.collectors.recipes import Attempt
 from anvil.collectors.running.declaring import SelectedCells, Selection
 from anvil.ledger.artifacts import blob_of
@@ -30,6 +32,9 @@ from anvil.ledger.recording import Ledger
 
 POLICIES = frozenset({"reasoning-leak", "finish"})
 """Checks that judge the answers of all others."""
+
+TOGETHER = frozenset({"prefix-cache"})
+"""Protocols whose cells are done again together."""
 
 _NO_VERDICT = frozenset({None, "engine_exited", "prerequisite_failed"})
 
@@ -64,23 +69,19 @@ class Continued:
         checks = tuple(check for check in attempt.checks if check.name in names)
         if any(check.id in POLICIES for check in checks):
             checks = tuple(check for check in attempt.checks if check.name in plan.checks)
-        declared = {item.protocol: {cell.cell: cell.runs for cell in item.cells} for item in plan.protocols}
+        declared = {item.protocol: {cell.cell for cell in item.cells} for item in plan.protocols}
         chosen = [SelectedCells.of(item) for item in attempt.protocols if item.name in declared]
-        cells = [
-            replace(
-                item,
-                cells=tuple(
-                    cell
-                    for cell in item.cells
-                    if cell.name in declared[item.protocol.name]
-                    and not self._is_finished(item.protocol.name, cell.name, cell.runs)
-                ),
-            )
-            for item in chosen
-        ]
+        left = (replace(item, cells=self._cells(item, declared[item.protocol.name])) for item in chosen)
         done = [event.selected_as for event in self.repeated if not _has_no_verdict(event)]
         suites = tuple(one for one in attempt.suites if one.name in plan.suites and one.name not in done)
-        return Selection(checks, tuple(item for item in cells if item.cells), suites)
+        return Selection(checks, tuple(item for item in left if item.cells), suites)
+
+    def _cells(self, chosen: SelectedCells, declared: Collection[str]) -> tuple[Cell, ...]:
+        """Return the cells of a protocol that are left (rule 3)."""
+        name = chosen.protocol.name
+        planned = tuple(cell for cell in chosen.cells if cell.name in declared)
+        left = tuple(cell for cell in planned if not self._is_finished(name, cell.name, cell.runs))
+        return planned if left and chosen.protocol.id in TOGETHER else left
 
     def _has_verdict(self, name: str) -> bool:
         return any(event.selected_as == name and not _has_no_verdict(event) for event in self.checked)

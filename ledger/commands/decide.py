@@ -88,7 +88,16 @@ def decide(
                 "supersedes": None if replaced is None else replaced.entry_hash,
             },
         )
-        recorded = record(ledger, ledger.signer("operator"), [Draft(event, about)], purpose="decision")[0]
+
+        def require() -> None:
+            """Ask again when nobody else can decide any more: of two that replace one decision the second fails."""
+            now = Citations(ledger)
+            now.support(rests_on)
+            if supersedes is not None:
+                now.replaced(supersedes)
+
+        draft = Draft(event, about)
+        recorded = record(ledger, ledger.signer("operator"), [draft], purpose="decision", require=require)[0]
     if as_json:
         members = {
             "index": recorded.index,

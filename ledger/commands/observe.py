@@ -26,6 +26,7 @@ from anvil.ledger.events import (
     WaiverGranted,
     build,
 )
+from anvil.ledger.events.observations import ClaimPart
 from anvil.ledger.losses import restored
 from anvil.ledger.public import EvidenceStatus
 from anvil.ledger.recording import Ledger, Recorded
@@ -65,6 +66,13 @@ _MEDIA_TYPES = {".log": "text/plain", ".ndjson": "application/x-ndjson", ".jsonl
     type=EventParam(),
     help="What is attached is evidence, found later, for this earlier event. TEXT may then be left out.",
 )
+@click.option(
+    "--supports",
+    "parts",
+    multiple=True,
+    type=click.Choice(get_args(ClaimPart)),
+    help="With --to an observation in parts: which of them the bytes support. Can be repeated.",
+)
 @subject_option
 @json_option
 def observe(
@@ -74,6 +82,7 @@ def observe(
     file: Path | None,
     files: tuple[Path, ...],
     target: str | None,
+    parts: tuple[str, ...],
     subject: tuple[str, ...],
     as_json: bool,
 ) -> None:
@@ -93,12 +102,14 @@ def observe(
       anvil observe --attach response.json --to 12
     """
     said = None if target is not None and text is None and file is None else words(text, file)
+    if target is None and parts:
+        raise click.UsageError("--supports goes with --to.")
     if target is None:
         recorded = _observe(said, status, public, files, subject)
     else:
         if subject:
             raise click.UsageError("--subject does not go with --to: it is that of the event.")
-        recorded = _support(target, said, status, public, files)
+        recorded = _support(target, parts, said, status, public, files)
     if as_json:
         answer_json("anvil.observe/1", {"index": recorded.index, "entry_hash": recorded.entry_hash})
     else:
@@ -125,7 +136,12 @@ def _observe(
 
 
 def _support(
-    name: str, said: str | None, status: str | None, public: bool, files: Sequence[Path]
+    name: str,
+    parts: Sequence[str],
+    said: str | None,
+    status: str | None,
+    public: bool,
+    files: Sequence[Path],
 ) -> Recorded:
     """Record evidence that was found later."""
     if not files:
@@ -139,10 +155,12 @@ def _support(
     with Ledger.open(place().directory) as ledger:
         cited = Citations(ledger).standing(name)
         _require_observation(cited)
+        _require_parts(cited, parts)
         fields = {
             "target": cited.entry_hash,
             "status": status or _FOUND_LATER,
             "restores": restored(ledger, cited, files),
+            "supports": tuple(dict.fromkeys(parts)),
             **_said(said, public),
         }
         return _record(ledger, Draft(build(EvidenceAttached, fields), cited.header.subject), files)
@@ -159,6 +177,20 @@ def _require_observation(cited: Cited) -> None:
         raise LedgerError(
             f"event {cited.index} is declared, a choice and no observation: bytes do not change what it is",
             advice="Record an observation with the bytes.",
+        )
+
+
+def _require_parts(cited: Cited, parts: Sequence[str]) -> None:
+    has_parts = isinstance(cited.event, ObservationNoted) and cited.event.claims is not None
+    if has_parts and not parts:
+        raise LedgerError(
+            f"event {cited.index} says several things, and one file seldom supports all of them",
+            advice=f"Name what it supports: --supports {' | '.join(get_args(ClaimPart))}.",
+        )
+    if parts and not has_parts:
+        raise LedgerError(
+            f"event {cited.index} is no observation in parts: the bytes support it as a whole",
+            advice="Leave out --supports.",
         )
 
 

@@ -10,6 +10,7 @@ from anvil.ledger.elsewhere import elsewhere
 from anvil.ledger.errors import CannotVerify, LedgerError
 from anvil.ledger.note import VerifierKey
 from anvil.ledger.publication.verifying import NOT_PROVED, PublicationReport, verify_publication
+from anvil.ledger.wording import counted
 
 
 def verify_folder(folder: Path, key: VerifierKey, *, recompute: bool, as_json: bool) -> int:
@@ -33,12 +34,8 @@ def _print(report: PublicationReport) -> None:
     rows = [("Public key", report.key.fingerprint)]
     if report.manifest is not None:
         about = report.manifest.about
-        rows += [
-            (
-                "Document",
-                f"{about.document}, {visible(about.campaign)}, {visible(about.candidate or 'all candidates')}",
-            )
-        ]
+        whom = "all candidates" if about.candidate is None else visible(about.candidate)
+        rows += [("Document", f"{about.document}, {visible(about.campaign)}, {whom}")]
         rows += [("Ledger", f"{visible(about.fold.origin)}, {about.fold.size} entries")]
         rows += [("Root", about.fold.root)]
         rows += [("Events", f"{report.events} of {report.streams} streams")]
@@ -53,7 +50,7 @@ def _print(report: PublicationReport) -> None:
         answer("\n" + spell(finding))
     answer("")
     answer(table([("Authentic", _yes(report.is_authentic)), ("Supported", _yes(report.is_supported))]))
-    answer(table([("Recomputed", _yes(report.recomputed))]))
+    answer(table([("Recomputed", _recomputed(report))]))
     answer("\nNot shown by any folder:")
     for sentence in NOT_PROVED:
         answer(f"- {sentence}")
@@ -62,6 +59,12 @@ def _print(report: PublicationReport) -> None:
 
 def _yes(level: bool | None) -> str:
     return "not asked for" if level is None else "yes" if level else "NO"
+
+
+def _recomputed(report: PublicationReport) -> str:
+    if not report.recomputed:
+        return _yes(report.recomputed)
+    return f"yes, with the bytes of {counted(report.read_again, 'artifact')}"
 
 
 def _verdict(report: PublicationReport) -> str:
@@ -91,6 +94,7 @@ def _members(report: PublicationReport) -> dict[str, object]:
         "authentic": report.is_authentic,
         "supported": report.is_supported,
         "recomputed": report.recomputed,
+        "artifacts_read_again": report.read_again,
         "not_proved": list(NOT_PROVED),
         "exit_code": report.exit_code,
         "verified": report.exit_code == 0,

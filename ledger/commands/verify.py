@@ -61,7 +61,10 @@ _directory = click.Path(path_type=Path, exists=True, file_okay=False)
     "--publication", type=_directory, help="Check a published folder; needs --key, and nothing else at hand."
 )
 @click.option(
-    "--recompute", is_flag=True, help="With --publication: make the document again from its events."
+    "--recompute/--no-recompute",
+    default=None,
+    help="With --publication: make the document again from its events and rows, or leave that out "
+    "(default: make it).",
 )
 @click.option("--workers", type=click.IntRange(1), help="Processes (default: one for each core).")
 @json_option
@@ -76,7 +79,7 @@ def verify(
     proof: Path | None,
     entry: Path | None,
     publication: Path | None,
-    recompute: bool,
+    recompute: bool | None,
     workers: int | None,
     as_json: bool,
 ) -> None:
@@ -94,7 +97,7 @@ def verify(
       anvil verify --tiles for-the-auditor/ --key log.vkey \\
         --checkpoint kept.checkpoint
       anvil verify --proof 9.tlog-proof --entry 9.entry --key log.vkey
-      anvil verify --publication published/ --key log.vkey --recompute
+      anvil verify --publication published/ --key log.vkey
     """
     if proof is not None or entry is not None:
         if (
@@ -105,7 +108,7 @@ def verify(
         ):
             raise click.UsageError("--proof, --entry and --key go together, and with no other check.")
         click.get_current_context().exit(verify_proof(proof, entry, key, as_json=as_json))
-    if publication is not None or recompute:
+    if publication is not None or recompute is not None:
         others = any((tiles, blobs, since, pinned, structure))
         click.get_current_context().exit(_publication(publication, key, recompute, as_json, others=others))
     if tiles is not None and key is None:
@@ -134,15 +137,15 @@ def verify(
 
 
 def _publication(
-    folder: Path | None, key: VerifierKey | None, recompute: bool, as_json: bool, *, others: bool
+    folder: Path | None, key: VerifierKey | None, recompute: bool | None, as_json: bool, *, others: bool
 ) -> int:
     if folder is None:
-        raise click.UsageError("--recompute goes with --publication.")
+        raise click.UsageError("--recompute and --no-recompute go with --publication.")
     if key is None or others:
         raise click.UsageError("--publication goes with --key, and with no other check.")
     from anvil.ledger.commands.publications import verify_folder
 
-    return verify_folder(folder, key, recompute=recompute, as_json=as_json)
+    return verify_folder(folder, key, recompute=recompute is not False, as_json=as_json)
 
 
 def _keep(path: Path, state: VerifierState) -> None:

@@ -160,7 +160,19 @@ __all__ = [
     "build",
     "decode",
     "explain",
+    "is_known",
+    "known_types",
 ]
+
+
+def known_types() -> tuple[str, ...]:
+    """Return every type and version that this build reads, the old ones that it brings up to date included."""
+    return (*CATALOGUE, *UPCASTS)
+
+
+def is_known(event_type: str) -> bool:
+    """Say whether this build reads a type in that version."""
+    return event_type in CATALOGUE or event_type in UPCASTS
 
 
 def decode(

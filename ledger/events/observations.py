@@ -35,6 +35,10 @@ LossReason = Literal[
 """Why it was not."""
 
 
+ClaimPart = Literal["words", "engine", "hardware", "health", "checks"]
+"""A part of what a person says that bytes can support by itself. Settings are choices, and need no evidence."""
+
+
 class ObservedCheck(Facts):
     """What a person saw of one check. How often it passed, never more than it was tried."""
 
@@ -101,6 +105,8 @@ class Claims(Facts):
     """The checks."""
     not_kept: Annotated[tuple[NotKept, ...], Field(strict=False)]
     """What was not kept of all this."""
+    supported: Annotated[tuple[ClaimPart, ...], Field(strict=False)]
+    """Which of these parts, and whether the words, the attached bytes support; the rest is the person's word."""
 
     @model_validator(mode="after")
     def _answered_when_reached(self) -> Self:
@@ -113,7 +119,8 @@ class ObservationNoted(Event):
     """A person's statement about the subject, with the evidence status that the person claims for it.
 
     The words are sealed unless they were given for publication. A projection may weaken the status to
-    what the attached artifacts support and never strengthens it.
+    what the attached artifacts support and never strengthens it. Of a statement in parts a status which says
+    that bytes were kept holds for those that it names as supported, and for no other.
     """
 
     signed_by: ClassVar[frozenset[Role]] = _OPERATOR
@@ -139,8 +146,8 @@ class ObservationNoted(Event):
 class EvidenceAttached(Event):
     """Bytes that support an earlier event, found or made after it. They are this event's artifacts.
 
-    The evidence status of the earlier event rises to what these bytes support, and falls again when they
-    are redacted or lost. Bytes that the earlier event names itself, and that were lost, come back by it.
+    The evidence status of the earlier event, or of the parts of an observation that are named, rises to what
+    these bytes support, and falls again when they are redacted or lost. Bytes that the earlier event names itself, and that were lost, come back by it.
     """
 
     signed_by: ClassVar[frozenset[Role]] = _OPERATOR
@@ -151,6 +158,8 @@ class EvidenceAttached(Event):
     """How strong the person says that the evidence is with them."""
     restores: Annotated[tuple[Label, ...], Field(strict=False)]
     """The artifacts of that event, by name, whose very bytes these are."""
+    supports: Annotated[tuple[ClaimPart, ...], Field(strict=False)]
+    """Which parts of an observation in parts they support; empty for any other event, which they support whole."""
     public_text: PublicText | None
     """What the bytes are and where they were found, if somebody said so and it may be published."""
     text: Sealed[str | None]

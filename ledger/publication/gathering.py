@@ -16,14 +16,23 @@ from dataclasses import dataclass
 
 from anvil.ledger.checkpoint import Checkpoint
 from anvil.ledger.envelope import Envelope
+from anvil.ledger.errors import PublicationRefused
 from anvil.ledger.header import Header, family
 from anvil.ledger.keyring import KEY_FAMILIES, Keyring
 from anvil.ledger.publication.evidence import Proved, prove_all
-from anvil.ledger.store import Store
+from anvil.ledger.store import Row, Store
 from anvil.ledger.storedtree import StoredTree
 
 _CORRECTS = frozenset(
-    {"event.retracted", "artifact.redacted", "sealed.redacted", "artifact.disclosed", "excerpt.approved"}
+    {
+        "event.retracted",
+        "artifact.redacted",
+        "artifact.missing",
+        "artifact.disclosed",
+        "evidence.attached",
+        "sealed.redacted",
+        "excerpt.approved",
+    }
 )
 KEYRING_SCHEMA = "anvil.keyring/1"
 
@@ -42,11 +51,10 @@ def gather(store: Store, fold: Checkpoint, campaign: str, cited: Collection[str]
 
     Raises:
         Malformed: an entry is none.
+        PublicationRefused: a lookup column is not what its entry says; a draft that is made by the columns would
+            leave something out.
     """
-    headers = {
-        row.leaf_hash.hex(): Header.parse(Envelope.parse(row.entry).header)
-        for row in store.rows(0, fold.size)
-    }
+    headers = {row.leaf_hash.hex(): _header(row) for row in store.rows(0, fold.size)}
     streams = {
         header.stream
         for name, header in headers.items()
@@ -56,6 +64,16 @@ def gather(store: Store, fold: Checkpoint, campaign: str, cited: Collection[str]
         streams |= more
     chosen = [(row.entry_index, row.entry) for row in store.rows(0, fold.size) if row.stream in streams]
     return Gathered(fold, prove_all(chosen, fold.size, StoredTree(store).read), frozenset(streams))
+
+
+def _header(row: Row) -> Header:
+    header = Header.parse(Envelope.parse(row.entry).header)
+    if (row.event, row.stream, row.campaign) != (header.event, header.stream, header.subject.campaign):
+        raise PublicationRefused(
+            f"a lookup column of entry {row.entry_index} says something else than the entry",
+            advice="Run `anvil verify`; nothing is released from a ledger that somebody altered.",
+        )
+    return header
 
 
 def _about(headers: dict[str, Header], streams: Collection[str]) -> Iterator[str]:

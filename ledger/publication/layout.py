@@ -16,6 +16,7 @@ PAGES = {"md": "document.md", "html": "document.html"}
 PROVENANCE = "provenance.json"
 REDACTIONS = "redactions.json"
 TEMPLATES = "templates"
+ARTIFACTS = "artifacts"
 ENTRIES = "events/entries"
 PROOFS = "events/proofs"
 FOLD = "fold.checkpoint"
@@ -30,7 +31,7 @@ AFTERWARDS = (RELEASE, WITHDRAWN)
 MOST_BYTES = 256 << 20
 """Bytes in one file at most."""
 
-MOST_FILES = 1000
+MOST_FILES = 10_000
 
 _PATH = re.compile(r"[a-z0-9][A-Za-z0-9._-]*(?:/[a-z0-9][A-Za-z0-9._-]*){0,3}")
 
@@ -38,6 +39,11 @@ _PATH = re.compile(r"[a-z0-9][A-Za-z0-9._-]*(?:/[a-z0-9][A-Za-z0-9._-]*){0,3}")
 def digest(content: bytes) -> str:
     """Return the digest that a manifest names bytes by."""
     return f"sha256:{hashlib.sha256(content).hexdigest()}"
+
+
+def artifact(digest: str) -> str:
+    """Return where the bytes of a public artifact lie."""
+    return f"{ARTIFACTS}/{digest.removeprefix('sha256:')}"
 
 
 def is_path(path: str) -> bool:

@@ -4,9 +4,11 @@
 2. The files are written into a folder beside the target, under another name, and flushed.
 3. The event that names their manifest is appended. From here on the publication is released.
 4. The checkpoint over it, and the proofs, are added; the folder gets its name; the file of rule 1 goes.
-5. One release at a time. Before rule 3 a failure takes everything away again. After a crash the next release finds the file of
+5. What was released before, to the byte, is not recorded again: its folder is made again, with its event. What
+   was withdrawn is not.
+6. One release at a time. Before rule 3 a failure takes everything away again. After a crash the next release finds the file of
    rule 1: when the event is in the log the folder is finished, else everything is taken away.
-6. A folder that was lost in between is made again, and must come out with the same manifest.
+7. A folder that was lost in between is made again, and must come out with the same manifest.
 """
 
 from __future__ import annotations
@@ -30,6 +32,7 @@ from anvil.ledger.places import by_origin, state_directory
 from anvil.ledger.publication import layout
 from anvil.ledger.publication.manifest import Manifest
 from anvil.ledger.publication.proving import proof_files
+from anvil.ledger.publication.withdrawing import withdrawal_of
 from anvil.ledger.recording import Ledger, Recorded
 from anvil.ledger.signing import Signer
 from anvil.ledger.streams import is_synthetic, record
@@ -82,16 +85,25 @@ def release(
         LedgerError: the event could not be appended, or it was and the folder could not be finished.
     """
     require_releasable(ledger, target)
+    _require_not_withdrawn(ledger, event.manifest)
     target = target.absolute()
     name = event.manifest.removeprefix("sha256:")[:16]
     staging = target.with_name(f".{target.name}.anvil-{name}")
     pending = Pending(_directory(ledger) / f"{name}.json", target, staging, event.manifest)
+    earlier = find_release(ledger, event.manifest)
     try:
         pending.write()
         _write(staging, files)
-        found = record(ledger, signer, [Draft(event, subject)], purpose=PURPOSE)[0]
+        found = (
+            record(ledger, signer, [Draft(event, subject)], purpose=PURPOSE)[0]
+            if earlier is None
+            else earlier[0]
+        )
     except BaseException as error:
-        _undo_unless_released(ledger, pending)
+        if earlier is None:
+            _undo_unless_released(ledger, pending)
+        else:
+            _take_away(pending)
         if isinstance(error, OSError):
             raise _not_written(target, error) from error
         raise
@@ -100,7 +112,7 @@ def release(
 
 
 def resume(ledger: Ledger, rebuild: Rebuild) -> list[Released]:
-    """Finish, or take away, what a crash left under way (rules 5 and 6). Return what is finished now.
+    """Finish, or take away, what a crash left under way (rules 6 and 7). Return what is finished now.
 
     Raises:
         LedgerError: a folder could not be finished.
@@ -175,6 +187,17 @@ def find_release(ledger: Ledger, manifest: str) -> tuple[Recorded, PublicationRe
         if isinstance(event, PublicationReleased) and event.manifest == manifest:
             return Recorded(row.entry_index, row.leaf_hash.hex()), event, header.subject
     return None
+
+
+def _require_not_withdrawn(ledger: Ledger, manifest: str) -> None:
+    """Rule 5."""
+    earlier = find_release(ledger, manifest)
+    withdrawal = None if earlier is None else withdrawal_of(ledger, earlier[0].entry_hash)
+    if withdrawal is not None:
+        raise PublicationRefused(
+            f"it was released, and withdrawn at index {withdrawal[0].index}: {withdrawal[1]}",
+            advice="Release what the ledger says since: without --as-of, or with a later one.",
+        )
 
 
 def _finish(ledger: Ledger, pending: Pending, found: Recorded, files: Files) -> None:

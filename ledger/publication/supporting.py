@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, get_args
 
 from anvil.ledger.checks.finding import Finding
 from anvil.ledger.errors import MalformedPublication
 from anvil.ledger.public import EvidenceStatus
 from anvil.ledger.publication import layout
+from anvil.ledger.publication.disclosing import check_disclosed
 from anvil.ledger.publication.entrychecks import Checked
 from anvil.ledger.publication.manifest import Manifest
 
@@ -22,8 +23,9 @@ class _Number(str):
     __slots__ = ()
 
 
-def check_support(document: bytes, provenance: bytes, checked: Checked, manifest: Manifest) -> list[Finding]:
-    """Return what is wrong with the support of a document."""
+def check_support(files: Mapping[str, bytes], checked: Checked, manifest: Manifest) -> list[Finding]:
+    """Return what is wrong with the support of a document, whose own file and provenance are among `files`."""
+    document, provenance = files[layout.DOCUMENT], files[layout.PROVENANCE]
     try:
         values = _parse(document, layout.DOCUMENT)
         stated = _parse(provenance, layout.PROVENANCE)
@@ -47,7 +49,32 @@ def check_support(document: bytes, provenance: bytes, checked: Checked, manifest
             found.append(Finding("figure-differs", message))
     for leaf in leaves:
         found += _check_leaf(leaf, checked)
+    found += check_disclosed(leaves, files, checked, manifest)
     return sorted(found, key=lambda finding: finding.message)
+
+
+def differing(shown: bytes, made: bytes) -> Iterator[Finding]:
+    """Yield a finding for each leaf of a document that comes out otherwise, with both values."""
+    try:
+        here, again = (dict(_walk(_parse(raw, layout.DOCUMENT), "")) for raw in (shown, made))
+    except (MalformedPublication, RecursionError):
+        return  # that it is no document is a finding of its own
+    for pointer in sorted(here.keys() | again.keys()):
+        if pointer not in here or pointer not in again or not _is_equal(here[pointer], again[pointer]):
+            yield Finding(
+                "not-recomputed",
+                f"{pointer} comes out otherwise",
+                expected=_told(again, pointer),
+                found=_told(here, pointer),
+            )
+
+
+def _is_equal(one: Any, other: Any) -> bool:
+    return type(one) is type(other) and one == other
+
+
+def _told(leaves: dict[str, Any], pointer: str) -> str:
+    return json.dumps(leaves[pointer], ensure_ascii=False)[:200] if pointer in leaves else "nothing"
 
 
 def _check_head(stated: dict[str, Any], document: bytes, manifest: Manifest) -> Iterator[Finding]:
@@ -86,7 +113,7 @@ def _check_leaf(leaf: dict[str, Any], checked: Checked) -> Iterator[Finding]:
     if leaf["status"] not in get_args(EvidenceStatus):
         yield Finding("unsupported", f"{pointer} has no evidence status")
     for artifact in leaf["artifacts"]:
-        members = dict(artifact) if isinstance(artifact, dict) else {}
+        members = dict(artifact)
         name = members.pop("event", None)
         is_here = isinstance(name, str) and name in checked.indices and name in events
         held = checked.by_hash[name][0].artifacts if is_here else ()
@@ -135,6 +162,8 @@ def _leaves(stated: dict[str, Any]) -> list[dict[str, Any]]:
             raise MalformedPublication(f"a leaf of {layout.PROVENANCE} has no list of events or artifacts")
         if not all(isinstance(leaf[name], str) for name in ("pointer", "kind", "status")):
             raise MalformedPublication(f"a leaf of {layout.PROVENANCE} has no pointer, kind or status")
+        if not all(isinstance(artifact, dict) for artifact in leaf["artifacts"]):
+            raise MalformedPublication(f"a leaf of {layout.PROVENANCE} names an artifact that is none")
         if not all(isinstance(event, str) for event in leaf["events"]):
             raise MalformedPublication(f"a leaf of {layout.PROVENANCE} names an event by no hash")
     return leaves

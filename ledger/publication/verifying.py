@@ -10,8 +10,9 @@
 5. *The release*: an operator's event names this manifest, this document, this fold, this layout, these
    keys.
 6. *Support*: every leaf of the document is in the provenance with its value; each event behind it is among
-   these and stands; each artifact is in its event as it says.
-7. *Made again*, when asked: the document, its pages and its provenance come out as they are here.
+   these and stands; each artifact is in its event as it says, and when it is public its bytes are here.
+7. *Made again*: the document, its pages and its provenance come out as they are here, from the events and from
+   the bytes of rule 6. The trusted base cannot do that by itself: who asks gives the function.
 
 Rules 1 to 5 make it **authentic**, rule 6 **supported**, rule 7 **recomputed**.
 """
@@ -36,7 +37,7 @@ from anvil.ledger.publication.evidence import decode_hashes
 from anvil.ledger.publication.gathering import keyring_snapshot
 from anvil.ledger.publication.manifest import Manifest
 from anvil.ledger.publication.notice import notice
-from anvil.ledger.publication.supporting import check_support
+from anvil.ledger.publication.supporting import check_support, differing
 
 Recompute = Callable[[Path, Manifest], "Recomputed"]
 
@@ -54,6 +55,7 @@ class Recomputed:
     """What came out when a document was made again, and what was not at hand for it."""
 
     files: Mapping[str, bytes]
+    at_hand: int
     not_at_hand: int
     pages_left_out: bool
 
@@ -69,6 +71,8 @@ class PublicationReport:
     events: int = 0
     streams: int = 0
     recomputed: bool | None = None
+    read_again: int = 0
+    """Artifacts whose bytes were here when it was made again."""
     released: PublicationReleased | None = None
     released_as: str | None = None
     withdrawn: PublicationWithdrawn | None = None
@@ -145,9 +149,7 @@ class _Verification:
             self._check_release(checked, fold, manifest_digest)
             self._check_support(checked)
         if self._recompute is None:
-            self._report.recomputing.append(
-                Finding("not-checked", "the document was not made again (--recompute)")
-            )
+            self._report.recomputing.append(Finding("not-checked", "the document was not made again"))
         elif checked is not None:
             self._make_again(self._recompute)
 
@@ -345,9 +347,8 @@ class _Verification:
     # -- rules 6 and 7 -----------------------------------------------------------------------------
 
     def _check_support(self, checked: Checked) -> None:
-        document, provenance = self._files.get(layout.DOCUMENT), self._files.get(layout.PROVENANCE)
-        if document is not None and provenance is not None:
-            self._report.supporting += check_support(document, provenance, checked, self._manifest)
+        if layout.DOCUMENT in self._files and layout.PROVENANCE in self._files:
+            self._report.supporting += check_support(self._files, checked, self._manifest)
 
     def _make_again(self, recompute: Recompute) -> None:
         found = self._report.recomputing
@@ -360,10 +361,13 @@ class _Verification:
         differs = [path for path, content in made.files.items() if self._files.get(path) != content]
         for path in differs:
             found.append(Finding("not-recomputed", f"{path} comes out otherwise when it is made again"))
+        shown = self._files.get(layout.DOCUMENT)
+        if layout.DOCUMENT in differs and shown is not None:
+            found += differing(shown, made.files[layout.DOCUMENT])
+        self._report.read_again = made.at_hand
         if made.not_at_hand:
-            found.append(
-                Finding("not-checked", f"{made.not_at_hand} artifacts behind its figures are not at hand")
-            )
+            message = f"{made.not_at_hand} artifacts behind its figures are private, and not at hand"
+            found.append(Finding("not-checked", message))
         if made.pages_left_out:
             found.append(
                 Finding("not-checked", "the pages were not made again: this anvil has other layouts")

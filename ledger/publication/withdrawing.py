@@ -41,7 +41,7 @@ def withdraw(ledger: Ledger, signer: Signer, index: int, reason: str, folder: Pa
             f"{folder} is not the publication that event {index} released",
             advice="Its release/entries names the event; `anvil log` shows the index.",
         )
-    recorded, said = _withdrawn(ledger, name) or (None, reason)
+    recorded, said = withdrawal_of(ledger, name) or (None, reason)
     if recorded is None:
         taken_back = build(PublicationWithdrawn, {"publication": name, "reason": reason})
         recorded = record(ledger, signer, [Draft(taken_back, subject)], purpose="publication")[0]
@@ -63,7 +63,8 @@ def _released(ledger: Ledger, index: int) -> tuple[str, PublicationReleased, Sub
     )
 
 
-def _withdrawn(ledger: Ledger, name: str) -> tuple[Recorded, str] | None:
+def withdrawal_of(ledger: Ledger, name: str) -> tuple[Recorded, str] | None:
+    """Return the event that takes back what event `name` released, and why; None while none does."""
     for row in ledger.store.of_types([PublicationWithdrawn.event_type]):
         header = Header.parse(Envelope.parse(row.entry).header)
         event = decode(header.event, header.facts, header.sealed)

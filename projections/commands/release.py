@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from anvil.ledger.commands.arguments import IndexRange
 from anvil.ledger.commands.output import answer, answer_json, json_option, place, say
 from anvil.ledger.commands.surroundings import private_surroundings
 from anvil.ledger.errors import LedgerError, PublicationRefused
@@ -33,6 +34,9 @@ from anvil.projections.releasing import Guard, Prepared, Wanted, prepare
     "--candidate", help="Of which candidate, by the recipe's name for it; needed when there are several."
 )
 @click.option(
+    "--as-of", type=IndexRange(), metavar="INDEX", help="As it was right after this event, bit for bit."
+)
+@click.option(
     "--template",
     type=click.Path(path_type=Path, exists=True, dir_okay=False),
     help="A JSON template of your own; the publication then has no pages.",
@@ -43,13 +47,15 @@ def release_command(
     target: Path,
     campaign: str | None,
     candidate: str | None,
+    as_of: int | None,
     template: Path | None,
     as_json: bool,
 ) -> None:
     """Publish a document as a folder that verifies by itself, and record that it was.
 
     The folder holds the document, where each leaf comes from, what was withheld, and the signed events with
-    their proofs. It is there whole or not at all; what a crash interrupts the next release finishes.
+    their proofs. It is there whole or not at all; what a crash interrupts the next release finishes. What was
+    released before is made again as it was, and recorded only once.
 
     \b
     Example:
@@ -64,28 +70,31 @@ def release_command(
         if done is None:
             require_releasable(ledger, target)
             signer = ledger.signer("operator")
-            prepared = _prepare(ledger, Wanted(document, campaign, candidate, layout))
+            prepared = _prepare(ledger, Wanted(document, campaign, candidate, layout), as_of)
             done = release(ledger, signer, prepared.event, prepared.subject, prepared.files, target)
     _print(done, as_json=as_json)
 
 
-def _prepare(ledger: Ledger, wanted: Wanted) -> Prepared:
+def _prepare(ledger: Ledger, wanted: Wanted, as_of: int | None) -> Prepared:
     note = ledger.checkpoint()
+    if as_of is not None:
+        if as_of >= ledger.store.size():
+            raise PublicationRefused(
+                f"there is no entry {as_of}; the ledger has {ledger.store.size()}", advice="See `anvil log`."
+            )
+        note = ledger.checkpoint_of(as_of + 1)
     guard = Guard(tuple(private_surroundings()), exceptions_in_force(ledger))
-    return prepare(ledger.place, wanted, note, ledger.verifier_keys()[-1], guard)
+    return prepare(ledger.place, wanted, note, guard)
 
 
 def _again(ledger: Ledger, event: PublicationReleased, subject: Subject, layout: object) -> Files:
     """Make the files of a release again whose folder was lost."""
     from anvil.projections.rendering import Template
 
-    notes = dict(ledger.store.checkpoints(event.fold.size))
-    if event.fold.size not in notes:
-        raise LedgerError(f"the checkpoint at size {event.fold.size} is gone")
     own = layout if isinstance(layout, Template) and layout.digest == event.template else None
     wanted = Wanted(event.document, subject.campaign, subject.candidate, own)
     try:
-        return prepare(ledger.place, wanted, notes[event.fold.size], ledger.verifier_keys()[-1], None).files
+        return prepare(ledger.place, wanted, ledger.checkpoint_of(event.fold.size), None).files
     except PublicationRefused as error:
         raise LedgerError(
             f"a release that was interrupted cannot be made again: {error}", advice=error.advice

@@ -70,7 +70,7 @@ def render(
             "a template of your own is a JSON layout; the pages are anvil's",
             advice="Leave out --template, or use --format json.",
         )
-    with opened(place(), as_of) as ledger:
+    with opened(place(), as_of, campaign) as ledger:
         made = draft(
             ledger.record, ledger.artifacts, kind, campaign=campaign, candidate=candidate, template=layout
         )

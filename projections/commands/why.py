@@ -62,7 +62,7 @@ def why(
     """
     content = _read(file)
     layout = None if template is None else read_template(template)
-    with opened(place(), as_of) as ledger:
+    with opened(place(), as_of, campaign) as ledger:
         kind = _kind(content, has_template=layout is not None)
         made = draft(
             ledger.record, ledger.artifacts, kind, campaign=campaign, candidate=candidate, template=layout

@@ -5,8 +5,10 @@
 2. A run counts when it went to its end, its clock did not step, its rows are there and say what its event says,
    and the engine had not begun to talk nonsense. Every other run is *left out*, by name and with its reason.
 3. A failed canary leaves out its own run and all that followed in the same launch.
-4. Runs of one cell were carried out by one plan. Where plans differ, the newest counts.
-5. Rows are bytes that are read through the evidence, checked against the digest that was signed.
+4. A cell that was broken off is done again whole by a run that goes on with the old one: then its runs in
+   the launches of the old one are left out.
+5. Runs of one cell were carried out by one plan. Where plans differ, the newest counts.
+6. Rows are bytes that are read through the evidence, checked against the digest that was signed.
 """
 
 from __future__ import annotations
@@ -16,13 +18,13 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from anvil.ledger.errors import MalformedLine, PublicationRefused
-from anvil.ledger.events import LoadMeasured
+from anvil.ledger.events import LoadMeasured, RecipeDeclared
 from anvil.ledger.events.load import ProtocolKind
 from anvil.ledger.rows import Row, read_rows
 from anvil.projections.evidence import Evidence
 from anvil.projections.figures import ArtifactName, Source
 from anvil.projections.plans import Plans
-from anvil.projections.record import Campaign, Kept
+from anvil.projections.record import Campaign, Kept, Launch
 
 ROWS = "rows"
 """The artifact of a run that holds its rows."""
@@ -32,6 +34,7 @@ Reason = Literal[
     "aborted",
     "clock_stepped",
     "canary_failed",
+    "done_again",
     "another_plan",
     "rows_gone",
     "rows_differ",
@@ -43,6 +46,7 @@ _REASONS: dict[Reason, str] = {
     "aborted": "it was ended before all was sent",
     "clock_stepped": "the clock was set while it went on",
     "canary_failed": "the engine had answered a short exact question wrongly",
+    "done_again": "its cell was broken off, and was done again by a run that went on with this one",
     "another_plan": "it was carried out by another plan than the newest run",
     "rows_gone": "its rows are gone",
     "rows_differ": "its rows are not what its event says",
@@ -60,7 +64,7 @@ _PLAN = (
     "shared_prefix_tokens",
     "parameters",
 )
-"""What makes two runs repetitions of one another (rule 4)."""
+"""What makes two runs repetitions of one another (rule 5)."""
 
 
 @dataclass(frozen=True)
@@ -134,6 +138,7 @@ class _Seen:
     kept: Kept
     event: LoadMeasured
     is_after_nonsense: bool
+    is_done_again: bool
 
 
 def cells(evidence: Evidence, campaign: Campaign) -> tuple[Cell, ...]:
@@ -150,7 +155,8 @@ def cells(evidence: Evidence, campaign: Campaign) -> tuple[Cell, ...]:
         groups: dict[tuple[str, str], list[_Seen]] = {}
         candidates = [plans.candidate_of(launch) for launch in launches]
         for launch in launches:
-            for seen in _seen(launch.number, launch.events):
+            again = _done_again(campaign, attempt, launch)
+            for seen in _seen(launch.number, launch.events, again):
                 groups.setdefault((seen.event.protocol, seen.event.cell), []).append(seen)
         of = next((one for one in reversed(candidates) if one is not None), None)
         made += [_cell(evidence, of, attempt, key, group) for key, group in groups.items()]
@@ -158,21 +164,36 @@ def cells(evidence: Evidence, campaign: Campaign) -> tuple[Cell, ...]:
 
 
 def joined(every: Iterable[Cell]) -> tuple[Cell, ...]:
-    """Return cells with those of one candidate, protocol and cell put together (rules 1 and 4)."""
+    """Return cells with those of one candidate, protocol and cell put together (rules 1 and 5)."""
     groups: dict[tuple[str | None, str, str], list[Cell]] = {}
     for cell in every:
         groups.setdefault((cell.candidate, cell.protocol, cell.cell), []).append(cell)
     return tuple(_together(group) for group in groups.values())
 
 
-def _seen(number: int, events: Iterable[Kept]) -> Iterator[_Seen]:
+def _done_again(campaign: Campaign, attempt: str, launch: Launch) -> frozenset[tuple[str, str]]:
+    """Return the cells that a later run, which goes on with that of a launch, has done again (rule 4)."""
+    streams = {kept.stream for kept in launch.events}
+    return frozenset(
+        (protocol.protocol, cell.cell)
+        for kept in campaign.recipes
+        if isinstance(kept.event, RecipeDeclared) and kept.event.continues in streams
+        for planned in kept.event.attempts
+        if planned.key == attempt
+        for protocol in planned.protocols
+        for cell in protocol.cells
+    )
+
+
+def _seen(number: int, events: Iterable[Kept], again: frozenset[tuple[str, str]]) -> Iterator[_Seen]:
     """Yield the measured runs of a launch; a canary before a warm-up counts as well (rule 3)."""
     is_nonsense = False
     for kept in events:
         if isinstance(kept.event, LoadMeasured):
             is_nonsense = is_nonsense or kept.event.canary == "failed"
             if kept.event.phase == "measured":
-                yield _Seen(number, kept, kept.event, is_nonsense)
+                is_again = (kept.event.protocol, kept.event.cell) in again
+                yield _Seen(number, kept, kept.event, is_nonsense, is_again)
 
 
 def _cell(
@@ -220,6 +241,8 @@ def _unfit(evidence: Evidence, seen: _Seen, source: Source | None) -> Reason | N
         return "retracted_or_disowned"
     if seen.event.outcome != "completed":
         return "aborted" if seen.event.outcome == "aborted" else "clock_stepped"
+    if seen.is_done_again:
+        return "done_again"
     if seen.is_after_nonsense:
         return "canary_failed"
     has_rows = ROWS in source.artifacts and ROWS not in evidence.gone(seen.kept)
@@ -227,7 +250,7 @@ def _unfit(evidence: Evidence, seen: _Seen, source: Source | None) -> Reason | N
 
 
 def _rows(evidence: Evidence, source: Source, event: LoadMeasured) -> tuple[Row, ...] | None:
-    """Return the rows of a run, or None when they are not what its event says (rules 2 and 5)."""
+    """Return the rows of a run, or None when they are not what its event says (rules 2 and 6)."""
     content = evidence.content(source, ROWS)
     if content is None:
         raise PublicationRefused(
@@ -255,7 +278,7 @@ def _rows(evidence: Evidence, source: Source, event: LoadMeasured) -> tuple[Row,
 
 
 def _of_one_plan(cell: Cell) -> Cell:
-    """Return a cell without the runs of other plans than that of its newest run (rule 4)."""
+    """Return a cell without the runs of other plans than that of its newest run (rule 5)."""
     if not cell.runs:
         return cell
     plan = _plan(cell.runs[-1].event)

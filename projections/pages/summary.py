@@ -23,12 +23,9 @@ def parts(document: Mapping[str, Any]) -> dict[str, Any]:
         compared(key, members) for key, members in (*cells.items(), (_LONGEST, document[_LONGEST]))
     ]
     rest = {key: value for key, value in document.items() if key not in (*_SHOWN_FIRST, *cells)}
-    rest["functional"] = {
-        key: _without(value, "checks") for key, value in members(document["functional"]).items()
-    }
-    rest["bounded_quality"] = {
-        key: {"failures": v["failures"]} for key, v in members(document["bounded_quality"]).items()
-    }
+    for name, left in (("functional", _but_checks), ("bounded_quality", _failures)):
+        if not isinstance(document[name], Shown):  # an empty one stays: it says that nothing was found
+            rest[name] = {key: left(value) for key, value in document[name].items()}
     verdicts = explained(one.text for value in candidates.values() for one in items(value["decision"]))
     return {
         "order": tuple(candidates),
@@ -55,6 +52,11 @@ def _outcomes(document: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     return found
 
 
-def _without(value: Mapping[str, Any], name: str) -> dict[str, Any]:
-    """Return an object without a list that has members; an empty one has a reason, which stays."""
-    return {key: one for key, one in value.items() if key != name or isinstance(one, Shown)}
+def _but_checks(tested: Mapping[str, Any]) -> dict[str, Any]:
+    """Return all but a list of checks that has members, which stand in the matrix."""
+    return {key: one for key, one in tested.items() if key != "checks" or isinstance(one, Shown)}
+
+
+def _failures(suites: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what stands beside the suites, which stand in the matrix."""
+    return {"failures": suites["failures"]}

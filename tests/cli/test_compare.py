@@ -108,4 +108,4 @@ def test_rows_that_are_gone_refuse(mine: Anvil, tmp_path: Path) -> None:
             break
     ran = mine("compare", "a", "b")
     assert ran.code == 1
-    assert "are not at hand" in ran.err
+    assert "artifact rows of event" in ran.err

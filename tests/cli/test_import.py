@@ -101,7 +101,7 @@ def test_a_large_file_is_not_read_to_its_end(ledger: Anvil) -> None:
         file.truncate(65 << 20)
     ran = ledger("import", path)
     assert ran.code == 1
-    assert "nothing was imported: it has more than 67,108,864 bytes" in ran.err
+    assert "it has more than 67,108,864 bytes; nothing was imported" in ran.err
 
 
 def test_the_largest_statement_that_is_taken_fits_into_an_entry(ledger: Anvil) -> None:

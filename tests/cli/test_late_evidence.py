@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import io
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
-from support.command import Anvil
+from support.command import Anvil, Ran, run_here
+from support.laguna import laguna
 
 ABOUT = ("--subject", "campaign=mine")
 REASON = ("--reason", "The disk died.")
@@ -139,3 +141,36 @@ def test_words_from_a_file_and_from_standard_input(ledger: Anvil, monkeypatch: p
     assert ledger("show", first, "--json").json["sealed"] == {"text": "Zürich said:\n“no”"}
     ran = ledger("observe", "--file", "words.txt", "--public", *status)
     assert (ran.code, "one line" in ran.err) == (1, True)
+
+
+def test_a_file_for_an_observation_in_parts_names_those_that_it_supports(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    made = laguna(tmp_path / "anvil-ledger")
+    index = made.observed[2].index
+    Path("found.json").write_text("{}")
+
+    def observe(*options: object) -> Ran:
+        return run_here(capfdbinary, "observe", "--attach", "found.json", "--to", *options)
+
+    refused = observe(index)
+    assert refused.code == 1
+    assert "--supports words" in refused.err
+    assert observe(index, "--supports", "settings").code == 2
+    assert observe(index, "--supports", "health", "--supports", "health").code == 0
+    said = run_here(capfdbinary, "status", "--json").json["campaigns"][0]["observations"][2]
+    assert (said["index"], said["status"]) == (index, "operator-observed-incomplete")
+    document = run_here(capfdbinary, "render", "candidate-failure.v1", "--provenance", "p.json").json
+    assert document["attempts"][2]["evidence_status"] == "operator-observed-incomplete"
+    leaves = {leaf["pointer"]: leaf for leaf in json.loads(Path("p.json").read_text())["leaves"]}
+    assert leaves["/attempts/2/health"]["status"] == "imported-artifact"
+    assert leaves["/attempts/2/failure"]["status"] == "operator-observed-incomplete"
+    words = run_here(
+        capfdbinary, "observe", "It ran.", "--status", "operator-observed-incomplete", "--json"
+    ).json
+    whole = run_here(
+        capfdbinary, "observe", "--attach", "found.json", "--to", words["index"], "--supports", "words"
+    )
+    assert whole.code == 1
+    assert "Leave out --supports" in whole.err

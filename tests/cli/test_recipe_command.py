@@ -11,7 +11,7 @@ def test_check_says_what_a_recipe_holds(anvil: Anvil) -> None:
     done = anvil("recipe", "check", "qwen38-27b-vllm-262k")
     assert done.code == 0, done.err
     assert done.out.startswith(
-        "qwen38-27b-vllm-262k: 5 attempts, 14 checks, 5 suites, 3 experiments\ndigest sha256:"
+        "qwen38-27b-vllm-262k: 5 attempts, 14 checks, 5 suites, 5 protocols, 3 experiments\ndigest sha256:"
     )
 
 

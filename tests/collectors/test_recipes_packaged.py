@@ -17,6 +17,7 @@ import pytest
 from support import tools
 
 from anvil.collectors.checks import complaints_of
+from anvil.collectors.protocols import complaints_of_protocol
 from anvil.collectors.recipes import Attempt, Recipe, load_recipe, packaged_recipes
 from anvil.collectors.recipes.argv import HOST_PLACEHOLDERS, placeholders
 from anvil.collectors.recipes.blocks import EngineBlock
@@ -50,7 +51,7 @@ def test_the_list_for_people_names_each() -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_each_is_good_and_fully_resolved(name: str) -> None:
-    recipe = load_recipe(name, complaints_of, complaints_of_suite)
+    recipe = load_recipe(name, complaints_of, complaints_of_protocol, complaints_of_suite)
     assert recipe.name == name
     assert re.fullmatch("sha256:[0-9a-f]{64}", recipe.digest)
     for attempt in recipe.attempts:
@@ -262,8 +263,7 @@ def test_vllm_says_what_its_document_says() -> None:
         ladder = next(p for p in found.protocols if p.id == "context-ladder").parameters["input_tokens"]
         assert list(ladder) == [rung["actual_prompt_tokens"] for rung in stated["context"]]  # type: ignore[arg-type]
         levels = {
-            f"c{n}"
-            for n in next(p for p in found.protocols if p.id == "closed-loop").parameters["concurrency"]
+            f"c{n}" for n in next(p for p in found.protocols if p.id == "capacity").parameters["concurrency"]
         }  # type: ignore[union-attr]
         assert levels == {name.partition("_")[0] for name in stated["capacity_4k"]}
     for key, stated in document["checkpoints"].items():

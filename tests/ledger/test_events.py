@@ -139,7 +139,7 @@ def test_a_statement_is_public_or_sealed_never_both_and_never_neither() -> None:
 
 def claims(**changes: Any) -> dict[str, Any]:
     nothing = dict.fromkeys(("engine", "version", "hardware", "health", "http_status"))
-    return {**nothing, "settings": (), "checks": (), "not_kept": (), **changes}
+    return {**nothing, "settings": (), "checks": (), "not_kept": (), "supported": (), **changes}
 
 
 def check(**changes: Any) -> dict[str, Any]:

@@ -91,12 +91,22 @@ def test_a_burst_that_shares_its_prefix_is_never_called_cold(
         ((324, 0, 324), "primed", "primed", ()),
     ],
 )
-def test_whoever_is_sent_first_tells_a_shared_prefix_from_a_primed_one(
+def test_whoever_is_sent_before_an_answer_tells_a_shared_prefix_from_a_primed_one(
     cached: tuple[int, ...], wanted: CacheState, state: str, findings: tuple[str, ...]
 ) -> None:
     proof = prove(rows(*cached), wanted, shared=True)
     assert (proof.state, proof.findings) == (state, findings)
     assert prove(rows(*cached)[::-1], wanted, shared=True) == proof
+
+
+def test_of_a_burst_any_request_may_be_served_first() -> None:
+    burst = [
+        row(index=number, started_ns=number * 1000, cached_tokens=count, prompt_tokens=600)
+        for number, count in enumerate((324, 324, 0))
+    ]
+    assert prove(burst, "shared_within_run", shared=True).state == "shared_within_run"
+    late = [*burst[:2], row(index=2, started_ns=10**9, cached_tokens=0, prompt_tokens=600)]
+    assert prove(late, "primed", shared=True).state == "primed"
 
 
 def test_a_template_that_was_not_measured() -> None:

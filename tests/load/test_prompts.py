@@ -187,11 +187,21 @@ def test_a_shared_prefix_has_the_tokens_that_are_stated(seed: int, shared: int, 
     wanted = Wanted(2000, seed, "x", shared_tokens=shared)
     found = sized(wanted, range(3), TokenSource("tokenize", tokenizer, is_reading=False))
     assert found.shared_tokens is not None
-    assert abs(found.shared_tokens - shared) <= max(2, shared // 5 if splits else 0)
+    assert abs(found.shared_tokens - shared) <= (1 if splits else 0)
     beginning = " ".join(found.prompts[0].text.split()[: found.prompts[0].shared_words])
     assert tokenizer.tokens(beginning) - TEMPLATE == found.shared_tokens
     assert all(prompt.text.startswith(f"{beginning} ") for prompt in found.prompts)
     assert all(abs(tokenizer.tokens(prompt.text) - 2000) <= 1 for prompt in found.prompts)
+
+
+def test_two_runs_of_one_seed_share_the_same_words() -> None:
+    source = TokenSource("tokenize", Tokenizer(5), is_reading=False)
+    wanted = Wanted(2000, 3, "x", shared_tokens=700)
+    first, repeat = sized(wanted, range(3), source), sized(wanted, range(3, 6), source)
+    assert {prompt.shared_words for prompt in (*first.prompts, *repeat.prompts)} == {
+        first.prompts[0].shared_words
+    }
+    assert not {prompt.text for prompt in first.prompts} & {prompt.text for prompt in repeat.prompts}
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from anvil.collectors.protocols.needles import Layout, NeedleLine
 from anvil.ledger.errors import CollectorError
 from anvil.ledger.events.checks import CheckCompleted
 
-LADDER = {"rungs": (200, 400), "depths": (10, 90), "repetitions": 2, "output_tokens": 16}
+LADDER = {"input_tokens": (200, 400), "depths": (10, 90), "repetitions": 2, "output_tokens": 16}
 
 
 def ran(kind: str, given: dict[str, Any], model: Model | None = None, **more: Any) -> list[Measured]:
@@ -124,7 +124,7 @@ def test_a_label_of_the_target_is_not_believed() -> None:
 
     model = Model()
     with Server(chat=shortened) as server:
-        event = verdicts(measured("context-ladder", LADDER | {"rungs": 200}, server))[0]
+        event = verdicts(measured("context-ladder", LADDER | {"input_tokens": 200}, server))[0]
     assert event.outcome == "failed"
     assert event.failure == "prompt_floor_missed"
 
@@ -176,7 +176,7 @@ def test_a_rung_whose_stream_is_cut_says_so() -> None:
 
 
 def test_depths_and_rungs_that_stand_twice_are_one() -> None:
-    parameters = parameters_of("context-ladder", LADDER | {"rungs": (300, 300), "depths": (50, 50)})
+    parameters = parameters_of("context-ladder", LADDER | {"input_tokens": (300, 300), "depths": (50, 50)})
     assert [cell.requests for cell in PROTOCOLS["context-ladder"].cells(parameters)] == [3]
 
 
@@ -198,6 +198,14 @@ def test_where_lengths_are_reckoned_it_still_fits() -> None:
         (run,) = measured("near-limit", {"output_tokens": 16, "runs": 1}, server, window_tokens=1000)
     assert run.rows[0].outcome == "completed"
     assert 900 < (run.rows[0].prompt_tokens or 0) <= 976
+
+
+def test_a_length_that_the_recipe_states() -> None:
+    given = {"input_tokens": 600, "output_tokens": 16, "runs": 1}
+    (run,) = ran("near-limit", given, Model(window=1000), window_tokens=1000)
+    assert (run.rows[0].prompt_tokens, run.cell.input_target_tokens) == (600, 600)
+    with pytest.raises(CollectorError, match="no room for a prompt of 990 tokens"):
+        ran("near-limit", given | {"input_tokens": 990}, window_tokens=1000)
 
 
 def test_a_window_that_is_smaller_than_was_said_is_a_failed_request() -> None:
@@ -287,13 +295,14 @@ def test_each_pair_has_a_prefix_of_its_own() -> None:
 @pytest.mark.parametrize(
     ("kind", "given", "window", "told"),
     [
-        ("context-ladder", {}, None, "needs rungs"),
-        ("context-ladder", {"rungs": (8000,)}, 8000, "8064 tokens"),
-        ("context-ladder", {"rungs": 100, "depths": (101,)}, None, "less than or equal to 100"),
+        ("context-ladder", {}, None, "needs input_tokens"),
+        ("context-ladder", {"input_tokens": (8000,)}, 8000, "8064 tokens"),
+        ("context-ladder", {"input_tokens": 100, "depths": (101,)}, None, "less than or equal to 100"),
         ("near-limit", {"output_tokens": 100}, 100, "109 tokens"),
+        ("near-limit", {"output_tokens": 100, "input_tokens": 901}, 1000, "1001 tokens"),
         ("prefix-cache", {"ending_tokens": 20}, None, "ending_tokens must be 100"),
         ("prefix-cache", {}, 8192, "30264 tokens"),
-        ("prefix-cache", {"bursts": 2}, None, "Extra inputs"),
+        ("prefix-cache", {"bursts": 2}, None, "knows no 'bursts'"),
     ],
 )
 def test_what_is_wrong_with_a_recipe(kind: str, given: dict[str, Any], window: int | None, told: str) -> None:

@@ -98,10 +98,8 @@ def _results(path: Path) -> Iterator[tuple[LoadImported | SuiteImported, RowTabl
 
 def _made(figure: SourceStatistic, rows: RowTable, column: str) -> Fraction | None:
     held = rows.column(column)
-    assert held is not None
-    assert figure.statistic is not None
-    value = rows.statistic(figure.statistic, column)
-    return None if value is None else converted(value, held.unit, figure.unit)
+    value = None if held is None or figure.statistic is None else rows.statistic(figure.statistic, column)
+    return None if held is None or value is None else converted(value, held.unit, figure.unit)
 
 
 def _meaning(tool: str, figure: SourceStatistic, column: str | None) -> str:

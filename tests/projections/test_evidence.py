@@ -10,10 +10,11 @@ from support.campaigns import Scene
 from support.laguna import LOST, observation
 from support.story import STORY_BY_TYPE
 
-from anvil.ledger.events import CATALOGUE, LogRetained, ObservationNoted
+from anvil.ledger.events import CATALOGUE, ArtifactRedacted, EvidenceAttached, LogRetained, ObservationNoted
+from anvil.ledger.header import ArtifactEntry, Header
 from anvil.ledger.public import EvidenceStatus
 from anvil.projections.evidence import KEEPS_BYTES, Evidence, status_of
-from anvil.projections.figures import ArtifactName, is_stronger
+from anvil.projections.figures import ArtifactName, Source, Support, is_stronger
 from anvil.projections.record import Kept, Record, fold
 from anvil.projections.seen import Seen
 
@@ -131,3 +132,94 @@ def test_what_a_disowned_key_signed_after_the_last_good_state_is_no_source(
     assert bool(Evidence(record).sources(launch.events)) == is_source
     other = replace(launch.events[0], key="1" * 64)
     assert Evidence(record).sources([other])
+
+
+# --- an observation in parts -----------------------------------------------------------------------------------
+
+
+def observed(status: EvidenceStatus, *supported: str, with_log: bool = True) -> tuple[Scene, str]:
+    """A person's statement in parts, with a log that supports some of them."""
+    scene = Scene()
+    words = observation(
+        1, status, "It went as far as profiling.", health="reached", http_status=200, supported=supported
+    )
+    noted = scene.add(words)
+    if with_log:
+        attach(scene)
+    return scene, noted
+
+
+def attach(scene: Scene) -> None:
+    last = scene.seen[-1]
+    log = ArtifactEntry("log", "text/plain", commitment="0" * 64)
+    header = Header(**{**last.header._asdict(), "artifacts": (log,)})
+    scene.seen[-1] = replace(last, header=header)
+
+
+def source_of(scene: Scene) -> Source:
+    record = fold(scene.seen)
+    (launch,) = record.campaigns["mine"].launches
+    found = Evidence(record).source(launch.events[0])
+    assert found is not None
+    return found
+
+
+WORDS, HEALTH, ENGINE = ("public_text",), ("claims", "http_status"), ("claims", "version")
+
+
+@pytest.mark.parametrize(
+    ("supported", "strong", "weak"),
+    [
+        (("words",), [WORDS], [HEALTH, ENGINE]),
+        (("health",), [HEALTH, ("claims", "health")], [WORDS, ENGINE]),
+        (("engine", "words"), [ENGINE, ("claims", "engine"), WORDS], [HEALTH]),
+        ((), [], [WORDS, HEALTH, ENGINE]),
+    ],
+)
+def test_one_log_raises_what_it_supports_and_nothing_else(
+    supported: tuple[str, ...], strong: list[tuple[str, ...]], weak: list[tuple[str, ...]]
+) -> None:
+    scene, noted = observed("retained-bounded-log", *supported)
+    source = source_of(scene)
+    for path in strong:
+        figure = source.stated(*path)
+        assert figure.status == "retained-bounded-log"
+        assert figure.support.artifacts == {ArtifactName(noted, "log")}
+    for path in weak:
+        figure = source.stated(*path)
+        assert figure.status == "operator-observed-incomplete"
+        assert figure.support == Support(frozenset({noted}))
+    assert source.status == "operator-observed-incomplete"
+
+
+@pytest.mark.parametrize("part", ["words", "health", "engine", "hardware", "checks"])
+def test_a_file_found_later_raises_the_part_that_it_supports(part: str) -> None:
+    scene, noted = observed("operator-observed-incomplete", with_log=False)
+    found = scene.add(
+        EvidenceAttached(
+            target=noted,
+            status="imported-artifact",
+            restores=(),
+            supports=(part,),
+            public_text=None,
+            text=None,
+        )
+    )
+    attach(scene)
+    for one in source_of(scene).parts:
+        raised = one.name == part
+        assert one.status == ("imported-artifact" if raised else "operator-observed-incomplete")
+        assert (found in one.support.events) == raised
+
+
+def test_a_log_that_is_gone_takes_away_what_it_supported_and_nothing_else() -> None:
+    scene, noted = observed("retained-bounded-log", "words")
+    scene.add(ArtifactRedacted(target=noted, artifact="log", reason="It named a host."))
+    source = source_of(scene)
+    assert source.stated(*WORDS).status == "artifact-missing"
+    assert source.stated(*HEALTH).status == "operator-observed-incomplete"
+
+
+def test_a_part_that_is_said_to_be_supported_by_nothing_is_a_person_s_word() -> None:
+    scene, _ = observed("retained-complete", "words", "health", with_log=False)
+    assert {part.status for part in source_of(scene).parts} == {"operator-observed-incomplete"}

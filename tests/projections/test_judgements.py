@@ -37,7 +37,9 @@ class Play(Scene):
         return self.with_file(said) if files else said
 
     def attached(self, target: str, status: EvidenceStatus, *restores: str) -> str:
-        event = EvidenceAttached(target=target, status=status, restores=restores, public_text=None, text=None)
+        event = EvidenceAttached(
+            target=target, status=status, restores=restores, supports=(), public_text=None, text=None
+        )
         return self.with_file(self.add(event))
 
     def decided(self, *rests_on: str, supersedes: str | None = None) -> str:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
 import pytest
 from support.importing import imported, rendered
+from support.published import DOCUMENTS as PUBLISHED
 from support.published import lanes, spelled, summary
 
+from anvil.projections import pages
 from anvil.projections.document import DOCUMENTS
 from anvil.projections.pages import PARTS
 from anvil.projections.pages.comparisons import compared
@@ -196,3 +199,46 @@ def test_figures_are_counted_by_their_status_and_nulls_told() -> None:
         {"reason": "the imported file says null", "pointers": ["/common_recipe/draft_model"]},
         {"reason": "nothing was found", "pointers": ["/functional/tiny_b/checks"]},
     ]
+
+
+# --- nothing measured ----------------------------------------------------------------------------------------
+
+
+def absent(value: Any) -> Any:
+    """Return a document in the same shape, all of it null, as one of recorded runs may be in part."""
+    if isinstance(value, dict):
+        return {key: absent(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [absent(item) for item in value]
+    return replace(value, text="it was not measured", is_null=True, number=None)
+
+
+@pytest.mark.parametrize("form", ["md", "html"])
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_a_document_of_nulls_is_a_page_of_reasons(
+    name: str, form: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def nulled(*arguments: Any) -> dict[str, Any]:
+        made = view(*arguments)
+        return {**made, "document": absent(made["document"])}
+
+    monkeypatch.setattr(pages, "view", nulled)
+    seen = imported(spelled(PUBLISHED[name]()))
+    made = pages.page(rendered(name, seen), STATE, fold(seen), form)
+    assert made.count("it was not measured") > 10
+    assert 'class="bar"' not in made
+
+
+@pytest.mark.parametrize("form", ["md", "html"])
+@pytest.mark.parametrize(
+    ("name", "changed"),
+    [
+        (SUMMARY, {"candidates": {}, "functional": {}, "bounded_quality": {}, "restoration": {}}),
+        (SUMMARY, {"retained_failures_and_caveats": [], "common_recipe": {}}),
+        (LANES, {"gaps": [], "setting_experiments": {}, "private_artifact_digests": {}}),
+    ],
+)
+def test_what_is_empty_says_so(name: str, changed: dict[str, Any], form: str) -> None:
+    seen = imported(spelled({**PUBLISHED[name](), **changed}))
+    made = pages.page(rendered(name, seen), STATE, fold(seen), form)
+    assert made.count("nothing was found") >= len(changed)

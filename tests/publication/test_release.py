@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import base64
-import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 from urllib.parse import quote
 
 import pytest
 from support.command import Anvil, Ran, run_here
 from support.laguna import CAMPAIGN, CANDIDATE, Laguna, about, laguna, observation, recipe
 from support.planted import PLANTED
-from support.published_folders import DOCUMENT, ORIGIN, vkey
+from support.published_folders import DOCUMENT, size, vkey
 
 from anvil.ledger.drafts import Draft
 from anvil.ledger.events import (
@@ -27,33 +25,9 @@ from anvil.ledger.events import (
 from anvil.ledger.header import Subject
 from anvil.ledger.publication import layout
 from anvil.ledger.publication.verifying import verify_publication
-from anvil.ledger.store import Store
 from anvil.projections.tripwire import scanning
 
 OUT = ("--out", "published")
-
-
-@pytest.fixture
-def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Laguna:
-    (tmp_path / "work").mkdir()
-    monkeypatch.chdir(tmp_path / "work")
-    return laguna(tmp_path / "work" / "anvil-ledger", ORIGIN)
-
-
-@pytest.fixture
-def anvil(made: Laguna, capfdbinary: pytest.CaptureFixture[bytes]) -> Anvil:
-    def run(*arguments: object) -> Ran:
-        return run_here(capfdbinary, *arguments)
-
-    return run
-
-
-def size(made: Laguna) -> int:
-    store = Store.open_readonly(made.place.database)
-    try:
-        return store.size()
-    finally:
-        store.close()
 
 
 def refused(anvil: Anvil, made: Laguna, *says: str, secret: str = "") -> Ran:
@@ -74,7 +48,7 @@ def test_it_is_released_and_verifies(anvil: Anvil, made: Laguna) -> None:
     ran = anvil("release", DOCUMENT, *OUT, "--json")
     assert ran.code == 0, ran.err
     assert ran.json["schema"] == "anvil.release/1"
-    again = anvil("verify", "--publication", "published", "--key", "anvil-ledger/log.vkey", "--recompute")
+    again = anvil("verify", "--publication", "published", "--key", "anvil-ledger/log.vkey")
     assert again.code == 0, again.out
     for words in (
         "Authentic  yes",
@@ -180,9 +154,7 @@ def test_a_layout_of_ones_own_is_released_without_pages(anvil: Anvil, made: Lagu
     Path("my-own-name.j2").write_text('{"schema": "mine/1", "model": {{ candidate.model }}}')
     assert anvil("release", DOCUMENT, *OUT, "--template", "my-own-name.j2").code == 0
     assert sorted(path.name for path in Path("published").rglob("*.j2")) == ["own.json.j2"]
-    report = anvil(
-        "verify", "--publication", "published", "--key", "anvil-ledger/log.vkey", "--recompute", "--json"
-    )
+    report = anvil("verify", "--publication", "published", "--key", "anvil-ledger/log.vkey", "--json")
     assert report.code == 0, report.out
     assert report.json["recomputed"] is True
 
@@ -291,7 +263,7 @@ def test_an_exception_is_asked_at_release_and_never_later(
     assert anvil("release", DOCUMENT, *OUT).code == 0
     monkeypatch.setattr(exceptions, "timestamp", lambda _now: "2027-12-30T00:00:00.000000Z")
     key = "anvil-ledger/log.vkey"
-    assert anvil("verify", "--publication", "published", "--key", key, "--recompute").code == 0
+    assert anvil("verify", "--publication", "published", "--key", key).code == 0
     assert anvil("render", DOCUMENT).code == 0
 
 
@@ -326,140 +298,3 @@ def test_a_broken_detector_refuses_the_release(
 def test_there_is_no_force(anvil: Anvil) -> None:
     for option in ("--force", "--no-tripwire", "--skip-tripwire", "-f", "--yes"):
         assert anvil("release", DOCUMENT, *OUT, option).code == 2
-
-
-# --- withdrawing --------------------------------------------------------------------------------------------------
-
-
-def test_a_withdrawn_publication_says_so_and_still_verifies(anvil: Anvil, made: Laguna) -> None:
-    index = anvil("release", DOCUMENT, *OUT, "--json").json["index"]
-    reason = "It was <b>measured</b> on a shared host."
-    ran = anvil("withdraw", index, "--reason", reason, "--folder", "published")
-    assert ran.code == 0, ran.err
-    html = (Path("published") / "document.html").read_text()
-    assert "This publication was withdrawn" in html
-    assert "<b>measured" not in html
-    report = anvil(
-        "verify", "--publication", "published", "--key", "anvil-ledger/log.vkey", "--recompute", "--json"
-    )
-    assert report.code == 0, report.out
-    assert report.json["withdrawn"] == reason
-    assert "withdrawn" in [finding["code"] for finding in report.json["findings"]]
-    told = anvil("verify", "--publication", "published", "--key", "anvil-ledger/log.vkey")
-    assert "Verified, and withdrawn" in told.out
-    before = size(made)
-    assert anvil("withdraw", index, "--reason", "again", "--folder", "published").code == 0
-    assert size(made) == before
-    (Path("published") / "document.html").write_text("nothing to see")
-    again = anvil("verify", "--publication", "published", "--key", "anvil-ledger/log.vkey")
-    assert again.code == 1
-    assert "document.html is not the notice" in again.out
-
-
-def test_a_withdrawal_taken_out_again_is_refused(anvil: Anvil) -> None:
-    index = anvil("release", DOCUMENT, *OUT, "--json").json["index"]
-    assert anvil("withdraw", index, "--reason", "It was wrong.", "--folder", "published").code == 0
-    (Path("published") / "withdrawn" / "entries").unlink()
-    ran = anvil("verify", "--publication", "published", "--key", "anvil-ledger/log.vkey")
-    assert ran.code == 1
-    assert "withdrawn" in ran.out
-
-
-@pytest.mark.parametrize("index", [0, 3, 999])
-def test_only_a_release_is_withdrawn(anvil: Anvil, index: int) -> None:
-    ran = anvil("withdraw", index, "--reason", "It was wrong.")
-    assert ran.code == 1
-    assert "releases nothing" in ran.err
-
-
-def test_the_folder_must_be_that_of_the_release(anvil: Anvil) -> None:
-    first = anvil("release", DOCUMENT, *OUT, "--json").json["index"]
-    assert anvil("release", DOCUMENT, "--out", "second").code == 0
-    ran = anvil("withdraw", first, "--reason", "It was wrong.", "--folder", "second")
-    assert ran.code == 1
-    assert "is not the publication" in ran.err
-
-
-def test_the_reason_of_a_withdrawal_is_looked_at(anvil: Anvil) -> None:
-    index = anvil("release", DOCUMENT, *OUT, "--json").json["index"]
-    assert anvil("withdraw", index, "--reason", f"It showed {PLANTED['hf']}").code == 1
-
-
-# --- what was withheld --------------------------------------------------------------------------------------------
-
-
-def test_the_redaction_report_has_counts_and_no_values(anvil: Anvil, made: Laguna) -> None:
-    secret = "the customer is called Umbrella"
-    made.add(
-        Draft(ObservationNoted(status="declared", public_text=None, claims=None, text=secret), about(2)),
-    )
-    assert anvil("release", DOCUMENT, *OUT).code == 0
-    report: Any = json.loads((Path("published") / layout.REDACTIONS).read_text())
-    assert set(report) == {"schema", "withheld", "in_all_events"}
-    for item in (*report["withheld"], *report["in_all_events"]):
-        assert set(item) <= {"pointers", "class", "rule", "count"}
-    classes = {item["class"]: item["count"] for item in report["in_all_events"]}
-    assert classes["sealed field text of observation.noted"] == 1
-    assert classes["artifact of observation.noted"] == 2
-    ran = anvil("redactions", "published")
-    assert ran.code == 0
-    assert "sealed field text of observation.noted (sealed by its type)" in ran.out
-    assert "Umbrella" not in ran.out
-    assert anvil("redactions", "published", "--json").json["in_all_events"] == report["in_all_events"]
-
-
-@pytest.mark.parametrize("content", [b"", b"[]", b"{}", b'{"withheld":[1],"in_all_events":[]}'])
-def test_a_redaction_report_that_is_none_is_refused(anvil: Anvil, content: bytes) -> None:
-    folder = Path("some")
-    folder.mkdir()
-    (folder / layout.REDACTIONS).write_bytes(content)
-    assert anvil("redactions", "some").code == 1
-
-
-# --- excerpts -----------------------------------------------------------------------------------------------------
-
-
-def test_a_sealed_sentence_is_published_by_approving_it(anvil: Anvil, made: Laguna) -> None:
-    text = "The answer was in another language. The customer is Umbrella."
-    sealed = made.add(
-        Draft(ObservationNoted(status="declared", public_text=None, claims=None, text=text), about(2))
-    )[0]
-    reason = ("--reason", "It shows the defect.")
-    assert anvil("approve", sealed.index, "text", "The answer was in another language.", *reason).code == 0
-    assert anvil("release", DOCUMENT, *OUT).code == 0
-    assert b"Umbrella" not in b"".join(p.read_bytes() for p in Path("published").rglob("*") if p.is_file())
-    for words in ("Words that nobody said.", "the answer was in another language."):
-        ran = anvil("approve", sealed.index, "text", words, *reason)
-        assert ran.code == 1
-        assert "do not stand in" in ran.err
-
-
-def test_a_whole_sealed_value_is_no_canary_once_it_is_approved(anvil: Anvil, made: Laguna) -> None:
-    text = "The answer was in another language."
-    sealed = made.add(
-        Draft(ObservationNoted(status="declared", public_text=None, claims=None, text=text), about(2))
-    )[0]
-    assert anvil("observe", text, "--status", "declared", "--public").code == 1
-    assert anvil("approve", sealed.index, "text", text, "--reason", "It shows the defect.").code == 0
-    assert anvil("observe", text, "--status", "declared", "--public").code == 0
-    assert anvil("release", DOCUMENT, *OUT).code == 0
-
-
-@pytest.mark.parametrize("index", ["0", "999"])
-def test_only_what_is_there_is_approved(anvil: Anvil, index: str) -> None:
-    assert anvil("approve", index, "text", "words", "--reason", "It shows the defect.").code == 1
-
-
-def test_an_excerpt_of_a_log_is_looked_at(anvil: Anvil, made: Laguna) -> None:
-    index = made.observed[1].index
-    reason = ("--reason", "It shows how far it came.")
-    assert anvil("approve", index, "log", "capturing CUDA graphs", *reason).code == 0
-    with_secret = made.add(
-        Draft(
-            ObservationNoted(status="declared", public_text=None, claims=None, text=f"x {PLANTED['hf']}"),
-            about(2),
-        )
-    )[0]
-    ran = anvil("approve", with_secret.index, "text", PLANTED["hf"], *reason)
-    assert ran.code == 1
-    assert "EXCERPT" in ran.err

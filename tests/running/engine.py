@@ -58,10 +58,10 @@ class Handler(base.Handler):  # type: ignore[misc]
         if self.path != "/v1/chat/completions":
             self.reply({"error": {"message": "no such path"}}, 404)
         elif asked.get("stream"):
-            with Handler.lock:
+            with Handler.lock:  # a line is not written at once
                 Handler.streams += 1
                 number = Handler.streams
-            print(f"asked {hashlib.sha256(raw).hexdigest()}", flush=True)
+                print(f"asked {hashlib.sha256(raw).hexdigest()}", flush=True)
             self.stream(asked, number)
         else:
             is_capital = "capital of France" in str(asked["messages"])

@@ -107,3 +107,21 @@ def test_messages_are_a_list_for_the_endpoint() -> None:
     with Server(chat=lambda asked: kept.append(asked["messages"]) or answered(asked)) as server:  # type: ignore[func-returns-value]
         found(server)
     assert kept[0] == [{"role": "user", "content": make_prompt(1, 0, 24).text}]
+
+
+@pytest.mark.parametrize(
+    ("cached", "template"),
+    [((0, 16, 16, 16), 16), ((0, 0, 24, 26), 24), ((40, 0, 0, 0), 0), ((None,) * 4, None)],
+)
+def test_the_template_is_what_the_cache_has_of_prompts_that_share_nothing(
+    cached: tuple[int | None, ...], template: int | None
+) -> None:
+    async def measure(server: Server) -> int | None:
+        async with Client(Endpoint(server.base_url, MODEL)) as client:
+            return await Counting(client, MODEL, "max_tokens").template(1)
+
+    left = iter(cached)
+    with Server(chat=lambda asked: Chat("x", prompt_tokens=60, cached_tokens=next(left))) as server:
+        assert asyncio.run(measure(server)) == template
+        said = [request.json["messages"][0]["content"].split()[0] for request in server.requests]
+    assert len(set(said)) == 4

@@ -46,7 +46,8 @@ def test_every_run_of_every_cell_leaves_an_event_whose_rows_can_be_made_again(be
     for event in measured(bench):
         assert (event.output_events, event.canary) == (8 * event.expected, "passed")
         assert event.telemetry_missing == "no-gpu-placed"
-        assert (event.resolution_ns is None) == (event.phase == "warm-up")
+        names = {item.name for item in event.observed}
+        assert ("calibration_requests" in names) == (event.phase == "measured")
     assert asked(bench) == sent(bench)
     bench.require_whole()
     bench.require_nothing_running()
@@ -155,7 +156,7 @@ def test_over_tls_with_a_key(bench: Bench, tmp_path: Path, monkeypatch: pytest.M
     assert [event.completed for event in (warm, *runs)] == [2, 3, 3]
     for event in runs:
         assert {item.name: item.value for item in event.observed}["calibration_transport"] == "tls"
-        assert event.resolution_ns is not None
+        assert {item.name for item in event.observed} >= {"calibration_reached_per_s", "cache_basis"}
     assert not [
         path for path in bench.ledger.rglob("*") if path.is_file() and key.encode() in path.read_bytes()
     ]
@@ -166,7 +167,7 @@ def test_only_a_protocol(bench: Bench) -> None:
     assert bench.run(recipe, "--only", "capacity").code == 0
     assert len(measured(bench)) == len(WHOLE)
     assert not [name for name in bench.verdicts() if "canary" not in name]
-    assert "no check or protocol" in bench.run(recipe, "--only", "capasity").err
+    assert "no check, suite or protocol" in bench.run(recipe, "--only", "capasity").err
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import signal
+import subprocess
+import time
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -13,7 +15,14 @@ from support.interrupting import ANVIL, interrupt
 from support.loads import SMALL, finished, measured, require_nothing_lost_or_doubled, told
 from support.running import Bench
 
+from anvil.collectors.recipes import load_recipe
+from anvil.collectors.running.resuming import read_run
 from anvil.ledger.events import CheckCompleted, RecipeDeclared, StreamAbandoned, StreamClosed
+from anvil.ledger.places import LedgerPlace
+from anvil.ledger.recording import Ledger
+from anvil.projections.evidence import Evidence
+from anvil.projections.measurements import Cell, cells
+from anvil.projections.opened import opened
 
 Benches = Callable[[str], Bench]
 
@@ -40,8 +49,11 @@ def resume(bench: Bench) -> str:
     return ran.err
 
 
-def unfinished(bench: Bench) -> Counter[tuple[str, int]]:
-    return ALL - finished(bench)
+def cells_of(bench: Bench) -> tuple[Cell, ...]:
+    """The cells as documents see them."""
+    with opened(LedgerPlace(bench.ledger), None) as found:
+        evidence = Evidence(found.record, found.artifacts.content)
+        return cells(evidence, found.record.campaigns["mine"])
 
 
 def test_an_interrupted_cell_is_kept_as_aborted_and_done_again(bench: Bench) -> None:
@@ -94,10 +106,6 @@ def test_policies_that_are_left_are_judged_over_all_checks_again(bench: Bench) -
     text = (bench.directory / "mine.toml").read_text()
     assert "hangs" in text
     (bench.directory / "mine.toml").write_text(text.replace("'hangs'", "'talks'"))
-    from anvil.collectors.recipes import load_recipe
-    from anvil.collectors.running.resuming import read_run
-    from anvil.ledger.recording import Ledger
-
     with Ledger.open(bench.ledger) as ledger:
         continued = read_run(ledger, last_run(bench))
     (attempt,) = load_recipe(bench.directory / "mine.toml").attempts
@@ -166,17 +174,15 @@ def test_killed_around_a_measured_run(benches: Benches) -> None:
 
 def test_killed_while_requests_are_under_way(bench: Bench) -> None:
     """The client notices, writes down what came and ends; recovery tells of it."""
-    import subprocess
-    import time
-
     recipe = bench.recipe(behave="talks-slowly", checks=[], more=ONE)
     with subprocess.Popen([str(ANVIL), "run", str(recipe)], stderr=subprocess.PIPE, text=True) as child:
         assert child.stderr is not None
-        for line in child.stderr:
-            if "run 2 of 2" in line:
-                time.sleep(0.7)
-                child.kill()
-                break
+        begun = bench.ledger / "runs" / "loads"
+        while not list(begun.glob("*.3/run.part")):  # the third: warm-up, run 1, run 2
+            assert child.poll() is None
+            time.sleep(0.02)
+        time.sleep(0.3)
+        child.kill()
         child.wait(60)
     assert bench.run("--recover").code == 0
     bench.require_whole()
@@ -188,6 +194,12 @@ def test_killed_while_requests_are_under_way(bench: Bench) -> None:
     if second.outcome == "aborted":
         assert bench.run("--resume", last_run(bench)).code == 0
         assert finished(bench) == Counter({("c1", 1): 2, ("c1", 2): 1})
+        (cell,) = cells_of(bench)
+        assert [(run.event.run, run.launch) for run in cell.runs] == [(1, 2), (2, 2)]
+        assert [(one.event.run, one.launch, one.reason) for one in cell.left_out] == [
+            (1, 1, "done_again"),
+            (2, 1, "aborted"),
+        ]
     assert first.outcome == "completed"
     require_nothing_lost_or_doubled(bench)
 

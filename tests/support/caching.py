@@ -3,6 +3,7 @@
 model = Model(window=2000)
 with Server(chat=model) as server:
     model.count_at(server)      # `/tokenize`, as vLLM speaks it
+    model.metrics()             # what vLLM's `/metrics` would say
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ TEMPLATE = 9
 class Model:
     """Answers chats. A word is a token; what was read before is cached, but for the last token.
 
-    `knows` says whether it finds a secret; `reports` whether usage has cached tokens; `keeps` whether
+    What it does not find it calls Paris, so that it passes as sane. `knows` says whether it finds a secret; `reports` whether usage has cached tokens; `keeps` whether
     there is a cache at all.
     """
 
@@ -36,6 +37,9 @@ class Model:
     ) -> None:
         self.window, self.knows, self.reports, self.keeps = window, knows, reports, keeps
         self.read: list[list[str]] = []
+        self.others = 0
+        """How many prompt tokens of somebody else are counted with each request."""
+        self._prompt = self._cached = self._completion = 0
         self._lock = threading.Lock()
 
     def tokens(self, asked: Mapping[str, Any]) -> list[str]:
@@ -44,20 +48,34 @@ class Model:
 
     def __call__(self, asked: dict[str, Any]) -> Chat | Reply:
         tokens = self.tokens(asked)
-        if len(tokens) + asked["max_tokens"] > self.window:
+        cap = asked.get("max_completion_tokens", asked.get("max_tokens", 4))
+        if len(tokens) + cap > self.window:
             return Reply.of_json({"error": {"message": "the prompt is too long"}}, 400)
         with self._lock:
             known = max((_common(tokens, before) for before in self.read), default=0) if self.keeps else 0
+            known = min(known, len(tokens) - 1)
             self.read.append(tokens)
+            self._prompt += len(tokens) + self.others
+            self._cached += known
+            self._completion += min(4, cap)
         text = " ".join(tokens)
         found = re.search(r"The secret phrase is ([a-z]+-[a-z]+-[0-9]+)\.", text)
-        said = found[1] if found and self.knows(text) else "none that I know"
+        said = found[1] if found and self.knows(text) else "Paris"
         return Chat(
             said,
             prompt_tokens=len(tokens),
-            completion_tokens=min(4, asked["max_tokens"]),
-            cached_tokens=min(known, len(tokens) - 1) if self.reports else None,
+            completion_tokens=min(4, cap),
+            cached_tokens=known if self.reports else None,
         )
+
+    def metrics(self) -> bytes:
+        """Return the counters of all requests so far."""
+        counters = {
+            "vllm:prompt_tokens_total": self._prompt,
+            "vllm:prefix_cache_hits_total": self._cached,
+            "vllm:generation_tokens_total": self._completion,
+        }
+        return "".join(f'{name}{{engine="0"}} {float(value)}\n' for name, value in counters.items()).encode()
 
     def count_at(self, server: Server) -> None:
         """Let a server count without reading."""

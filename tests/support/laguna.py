@@ -100,10 +100,16 @@ def seen(thinking: Any, **checks: FailureClass | bool) -> tuple[ObservedCheck, .
     )
 
 
+def has_log(attempt: int) -> bool:
+    """Say whether a log of the attempt is attached; it shows how far the start went, and nothing else."""
+    return attempt in LOGS
+
+
 def observation(attempt: int, status: EvidenceStatus, words: str, **claims: Any) -> ObservationNoted:
     """Return what the operator says of an attempt."""
     engine, version = (VLLM, SGLANG)[attempt >= 3]
     nothing: dict[str, Any] = {"health": "not_recorded", "http_status": None, "checks": (), "not_kept": ()}
+    nothing["supported"] = ("words",) if has_log(attempt) else ()
     said = {"engine": engine, "version": version, "hardware": CARD, "settings": (), **nothing, **claims}
     return ObservationNoted(status=status, public_text=words, claims=Claims(**said), text=None)
 

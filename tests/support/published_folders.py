@@ -19,6 +19,7 @@ from anvil.ledger.publication.manifest import Manifest
 from anvil.ledger.publication.releasing import release
 from anvil.ledger.publication.verifying import PublicationReport, verify_publication
 from anvil.ledger.recording import Ledger
+from anvil.ledger.store import Store
 from anvil.projections.recomputing import recompute
 from anvil.projections.releasing import Guard, Prepared, Wanted, prepare
 from support.laguna import Laguna, laguna, noon
@@ -39,7 +40,7 @@ def at_home(directory: Path) -> Iterator[None]:
 def prepared(ledger: Ledger, guard: Guard | None = None) -> Prepared:
     """Return what would be released now."""
     note = ledger.checkpoint()
-    return prepare(ledger.place, Wanted(DOCUMENT), note, ledger.verifier_keys()[-1], guard or Guard())
+    return prepare(ledger.place, Wanted(DOCUMENT), note, guard or Guard())
 
 
 def publish(made: Laguna, target: Path) -> int:
@@ -82,10 +83,10 @@ class Folder:
 
     def relist(self) -> None:
         """Make the manifest fit what is there."""
-        about = Manifest.parse(self.read(layout.MANIFEST)).about
+        known = Manifest.parse(self.read(layout.MANIFEST))
         names = [n for n in layout.present(self.path) if not n.startswith((layout.RELEASE, layout.WITHDRAWN))]
         files = {name: self.read(name) for name in names if name != layout.MANIFEST}
-        (self.path / layout.MANIFEST).write_bytes(Manifest.of(about, files).to_bytes())
+        (self.path / layout.MANIFEST).write_bytes(Manifest.of(known.about, files, known.artifacts).to_bytes())
 
     def verify(self, *, again: bool = False, key: VerifierKey | None = None) -> PublicationReport:
         return verify_publication(self.path, key or self.key, recompute if again else None)
@@ -117,3 +118,12 @@ def copied(folder: Folder, target: Path) -> Folder:
 def vkey(place: LedgerPlace) -> VerifierKey:
     """Return a ledger's public key."""
     return VerifierKey.parse(place.verifier_key.read_text().strip())
+
+
+def size(made: Laguna) -> int:
+    """Return how many entries the ledger has."""
+    store = Store.open_readonly(made.place.database)
+    try:
+        return store.size()
+    finally:
+        store.close()

@@ -75,6 +75,7 @@ CLAIMS = Claims(
         ),
     ),
     not_kept=(NotKept(what="response-bodies", reason="container-recreated"),),
+    supported=("checks",),
 )
 
 
@@ -177,6 +178,7 @@ def _tell_what_came_later(teller: Story) -> None:
         target=noted.leaf,
         status="retained-bounded-log",
         restores=("response",),
+        supports=("checks",),
         public_text=None,
         text="From the mail to “Ü” 😀",
     )

@@ -21,36 +21,25 @@ from anvil.ledger.events import (
     EngineReported,
     GapNoted,
     HealthObserved,
-    HostObserved,
     LaunchFailed,
     LaunchStarted,
     LaunchStopped,
     LoadMeasured,
     LogExcerpted,
     LogRetained,
-    RecipeDeclared,
-    RestorationChecked,
     StreamClosed,
     StreamOpened,
     SuiteCompleted,
     WaiverGranted,
-    WeightsInspected,
 )
 from anvil.ledger.events.checks import GeneratedPrompt, Parameter, RequestOutcome
 from anvil.ledger.events.engines import IdentityClaim, ReportedFigure
 from anvil.ledger.events.launches import ExcerptedPattern
 from anvil.ledger.events.load import EngineCounter
-from anvil.ledger.events.recipes import (
-    DeclaredAttempt,
-    DeclaredCandidate,
-    DeclaredCell,
-    DeclaredProtocol,
-    Setting,
-)
 from anvil.ledger.events.suites import SuiteItem
-from anvil.ledger.events.surroundings import Absence, Gpu, NamedDigest, TensorType, WeightFinding
 from anvil.ledger.header import ArtifactEntry, Subject
 from anvil.ledger.signing import PrivateKey
+from support.story_surroundings import IMAGE, gate, host, recipe, weights
 
 if TYPE_CHECKING:
     from support.story import Story, Told
@@ -59,9 +48,7 @@ RUN_STREAM, DECISION_STREAM = "20261130T072613Z-0000000000000003", "20261130T072
 LATER_STREAM = "20261130T072615Z-0000000000000010"
 CAMPAIGN = Subject(campaign="qwen38-27b")
 ATTEMPT = Subject(campaign="qwen38-27b", candidate="official_fp8", attempt="a1")
-IMAGE = "docker.io/vllm/vllm-openai@sha256:" + "c2" * 32
 IMAGE_ID = "sha256:" + "d3" * 32
-REVISION = "0123456789abcdef0123456789abcdef01234567"
 
 
 def tell_runs(teller: Story, collector: PrivateKey, operator: PrivateKey) -> None:
@@ -107,9 +94,9 @@ def _tell_run(teller: Story, collector: PrivateKey) -> list[Told]:
         )
 
     tell(StreamOpened(purpose="run", synthetic=True, software="0.1.0.dev0"), CAMPAIGN)
-    tell(_recipe(), CAMPAIGN, recipe="application/toml")
-    tell(_host(), CAMPAIGN, host="application/json")
-    tell(_weights(), CAMPAIGN, inventory="application/json")
+    tell(recipe(), CAMPAIGN, recipe="application/toml")
+    tell(host(), CAMPAIGN, host="application/json")
+    tell(weights(), CAMPAIGN, inventory="application/json")
     tell(_launch(), inspect="application/json")
     tell(_health(), ready_response="application/json")
     tell(_identity(), models="application/json")
@@ -137,8 +124,8 @@ def _tell_run(teller: Story, collector: PrivateKey) -> list[Told]:
             how="exited_before", exit_code=None, oom_killed=True, is_removed=True, is_recovered=False
         )
     )
-    recorded = tell(_gate("recorded", ()), CAMPAIGN, state="application/json")
-    tell(_gate("failed", ("fingerprint",), before=recorded.leaf), CAMPAIGN, state="application/json")
+    recorded = tell(gate("recorded", ()), CAMPAIGN, state="application/json")
+    tell(gate("failed", ("fingerprint",), before=recorded.leaf), CAMPAIGN, state="application/json")
     tell(StreamClosed(outcome="completed", reason=None), CAMPAIGN)
     return [told, suite, load]
 
@@ -189,119 +176,6 @@ def _tell_conclusions(teller: Story, operator: PrivateKey, results: tuple[str, .
 
 
 # --- the events, each with something in every field ------------------------------------------------------
-
-
-def _recipe() -> RecipeDeclared:
-    return RecipeDeclared(
-        recipe="qwen38-27b-vllm-262k",
-        digest="sha256:" + "e4" * 32,
-        candidates=(
-            DeclaredCandidate(
-                key="official_fp8", model="Qwen/Qwen3.8-27B-FP8", revision=REVISION, quantization="fp8"
-            ),
-        ),
-        attempts=(
-            DeclaredAttempt(
-                key="a1",
-                candidate="official_fp8",
-                placement="gpu0",
-                launcher="docker",
-                engine="vllm",
-                image=IMAGE,
-                image_id=None,
-                settings=(
-                    Setting(name="context_tokens", value=262_144),
-                    Setting(name="kv_cache_dtype", value="fp8_e4m3"),
-                    Setting(name="gpu_memory_utilization", value="0.92"),
-                    Setting(name="prefix_cache", value=True),
-                ),
-                checks=("tools-batch", "finish"),
-                suites=("session",),
-                protocols=(
-                    DeclaredProtocol(
-                        protocol="steady",
-                        kind="capacity",
-                        cells=(DeclaredCell(cell="c5", runs=5, requests=20),),
-                    ),
-                ),
-            ),
-        ),
-        continues=None,
-        deadline_ready_ns=1_800_000_000_000,
-        argv=[["a1", "--model", "/models/qwen", "--api-key", "[withheld]"]],
-    )
-
-
-def _host() -> HostObserved:
-    return HostObserved(
-        moment="before",
-        cpu_product=None,
-        cpu_cores=64,
-        memory_bytes=540_000_000_000,
-        available_memory_bytes=530_000_000_000,
-        kernel="6.8.0",
-        driver="580.65.06",
-        cuda="13.0",
-        container_engine="28.3.1",
-        is_wsl=False,
-        gpus=(
-            Gpu(
-                position=0,
-                is_placed=True,
-                product="NVIDIA H200",
-                compute_capability="sm_90",
-                memory_bytes=150_754_820_096,
-                used_memory_bytes=0,
-                pcie_generation=5,
-                pcie_width=16,
-                pcie_max_generation=5,
-                pcie_max_width=16,
-                power_limit_milliwatts=700_000,
-                sm_clock_mhz=345,
-                max_sm_clock_mhz=1980,
-                memory_clock_mhz=3201,
-                is_mig=False,
-                processes=0,
-            ),
-        ),
-        absent=(Absence(field="cpu_product", reason="product-not-listed"),),
-        names=[["host", "zürich-7"], ["gpu-0.uuid", "GPU-00000000-0000-0000-0000-000000000000"]],
-    )
-
-
-def _weights() -> WeightsInspected:
-    return WeightsInspected(
-        model="Qwen/Qwen3.8-27B-FP8",
-        revision=REVISION,
-        files=19,
-        bytes=29_000_000_000,
-        tensor_files=1,
-        tensor_bytes=28_000_000_000,
-        tensors=1200,
-        tensor_types=(TensorType(name="F8_E4M3", tensors=1000), TensorType(name="BF16", tensors=200)),
-        tensor_digests=("sha256:" + "f5" * 32,),
-        documents=(NamedDigest(name="chat-template", digest="sha256:" + "c7" * 32),),
-        stated_identities=2,
-        matched_identities=1,
-        findings=(WeightFinding(kind="remote-code", count=1),),
-        digested_bytes=28_000_000_000,
-        elapsed_ns=14_000_000_000,
-        earlier="ab" * 32,
-        reused_files=3,
-        places=[["snapshot", "/srv/models/qwen"], ["remote-code", "config.json"]],
-    )
-
-
-def _gate(outcome: str, differences: tuple[str, ...], before: str | None = None) -> RestorationChecked:
-    return RestorationChecked(
-        gate="router",
-        kind="http",
-        outcome=outcome,  # type: ignore[arg-type]
-        differences=differences,
-        before=before,
-        value=200,
-        detail=[["fingerprint", "fp-1"]],
-    )
 
 
 def _launch() -> LaunchStarted:

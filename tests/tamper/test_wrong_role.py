@@ -74,7 +74,12 @@ def events(small: Small) -> dict[str, tuple[Role, Event]]:
         "late evidence": (
             "collector",
             EvidenceAttached(
-                target=target, status="imported-artifact", restores=(), public_text="x", text=None
+                target=target,
+                status="imported-artifact",
+                restores=(),
+                supports=(),
+                public_text="x",
+                text=None,
             ),
         ),
         "new key": ("operator", KeyAdded(role="operator", public_key=ATTACKER.public_key.raw.hex())),

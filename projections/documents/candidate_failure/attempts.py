@@ -8,6 +8,7 @@
    `identity` are no questions to the model and are not counted.
 4. What failed is told in the operator's words where there are any. Otherwise it is put together from
    exit, readiness and failed checks, policies among them.
+5. Where it ran is withheld: a document shows a pseudonym of the placement.
 """
 
 from __future__ import annotations
@@ -22,12 +23,15 @@ from anvil.ledger.events import (
     EngineExited,
     EngineIdentified,
     HealthObserved,
+    LaunchFailed,
+    LaunchStarted,
     ObservationNoted,
     RecipeDeclared,
 )
 from anvil.ledger.events.observations import Claims
 from anvil.projections.figures import RANKED, Figure, Group, Source, compose, count, derive, is_stronger
 from anvil.projections.limits import Claim
+from anvil.projections.pseudonyms import Pseudonyms
 
 _NO_QUESTIONS = frozenset({"identity", "finish", "reasoning-leak"})
 _CLAIMED = {
@@ -65,7 +69,7 @@ class Attempt:
     plan: tuple[Source, int] | None
     """The recipe's event, and which of its attempts it is."""
 
-    def group(self) -> Group:
+    def group(self, pseudonyms: Pseudonyms) -> Group:
         """Return the attempt's figures by the names that a template knows."""
         checks = list(self._checks())
         health = self._health()
@@ -80,6 +84,7 @@ class Attempt:
             {
                 "engine": self._engine(),
                 "configuration": self._configuration(),
+                "placement": pseudonyms.of("placement", self._placement()),
                 "health": health,
                 "preflight_default": default,
                 "preflight_no_thinking": quiet,
@@ -149,6 +154,15 @@ class Attempt:
             return self._nothing("no settings are recorded")
         names = list(settings)
         return compose("settings by name", lambda *values: _settings(names, values), *settings.values())
+
+    def _placement(self) -> Figure:
+        for source in reversed(self.sources):
+            if isinstance(source.event, LaunchStarted | LaunchFailed):
+                return source.stated("placement")
+        if self.plan is not None:
+            recipe, number = self.plan
+            return recipe.stated("attempts", number, "placement")
+        return self._nothing("no event names a placement")
 
     def _health(self) -> Figure:
         for source in reversed(self.sources):

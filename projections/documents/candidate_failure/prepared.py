@@ -26,6 +26,7 @@ from anvil.projections.evidence import Evidence
 from anvil.projections.figures import Figure, Group, Listing, Source, compose, derive
 from anvil.projections.imported import evidence_limits
 from anvil.projections.limits import EvidenceLimit, Missing, Quoted
+from anvil.projections.pseudonyms import Pseudonyms
 from anvil.projections.record import Campaign, Kept, Launch
 
 _GIB = 2**30
@@ -50,7 +51,8 @@ def prepare(evidence: Evidence, campaign: Campaign, candidate: str) -> Prepared:
             f"nothing was recorded of any attempt of candidate {candidate!r} in campaign {campaign.name!r}",
             advice="`anvil status` shows what there is.",
         )
-    groups = [*before, *(attempt.group() for _, attempt in shown)]
+    pseudonyms = Pseudonyms()
+    groups = [*before, *(attempt.group(pseudonyms) for _, attempt in shown)]
     reasons = [*(earlier.reasons if earlier is not None else ()), *(a.reason() for _, a in shown)]
     general = evidence.sources(campaign.general)
     decisions = [s for s in general if isinstance(s.event, DecisionRecorded)]
