@@ -17,7 +17,7 @@ Windows
 Lanes
     Attempts that run side by side are each on a placement of their own.
 Experiments
-    Control and attempt differ in what `only_change` names and in nothing else.
+    Two attempts, or two protocols of one attempt, differ in what `only_change` names and in nothing else.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from anvil.collectors.recipes.blocks import AttemptBlock, EngineBlock
 from anvil.collectors.recipes.comparison import experiment_complaints
 from anvil.collectors.recipes.flags import FLAGS, passed_value, says_the_same
 from anvil.collectors.recipes.gates import gate_complaints
-from anvil.collectors.recipes.parts import Selected
+from anvil.collectors.recipes.parts import Experiment, Selected
 from anvil.collectors.recipes.problems import Complaint, KeyPath
 from anvil.collectors.recipes.recipe import Attempt, RecipeFile
 from anvil.collectors.recipes.resolve import attempt_argv, resolve_attempt
@@ -87,11 +87,31 @@ def references(file: RecipeFile) -> Iterator[Complaint]:
                 yield from _unknown((*at, kind, index), name, names, kind.removesuffix("s"))
     attempts = [block.key for block in file.attempts]
     for position, item in enumerate(file.experiments):
-        at = ("experiments", position)
-        yield from _unknown((*at, "control"), item.control, attempts, "attempt")
-        yield from _unknown((*at, "attempt"), item.attempt, attempts, "attempt")
-        for index, name in enumerate(item.protocols):
-            yield from _unknown((*at, "protocols", index), name, known["protocols"], "protocol")
+        yield from _sides(item, ("experiments", position), attempts, known["protocols"])
+
+
+_FORMS = (("control", "attempt"), ("control_protocol", "protocol"))
+
+
+def _sides(item: Experiment, at: KeyPath, attempts: list[str], protocols: list[str]) -> Iterator[Complaint]:
+    """Complain of an experiment that is not in exactly one of its two forms, or names what is not there."""
+    given = [[name for name in form if getattr(item, name) is not None] for form in _FORMS]
+    if sorted(map(len, given)) != [0, 2]:
+        yield Complaint(
+            (*at, next((name for form in given for name in form), "key")),
+            f"experiment {item.key!r} compares two attempts or two protocols, and here is "
+            f"{' and '.join(name for form in given for name in form) or 'neither'}",
+            "Write either `control` and `attempt`, or `control_protocol` and `protocol`",
+        )
+    for (kind, known), names in zip((("attempt", attempts), ("protocol", protocols)), given, strict=True):
+        for name in names:
+            yield from _unknown((*at, name), getattr(item, name), known, kind)
+    for index, name in enumerate(item.protocols):
+        yield from _unknown((*at, "protocols", index), name, protocols, "protocol")
+    if given[1] and item.protocols:
+        yield Complaint(
+            (*at, "protocols"), "`protocols` says what two attempts have in common", "Leave it out"
+        )
 
 
 # --- engines ---------------------------------------------------------------------------------------
@@ -332,9 +352,9 @@ def experiments(file: RecipeFile) -> Iterator[Complaint]:
     """Complain of experiments in which more differs than they say, or less."""
     attempts = {block.key: resolve_attempt(file, block) for block in file.attempts}
     for position, item in enumerate(file.experiments):
-        yield from experiment_complaints(
-            item, attempts[item.control], attempts[item.attempt], ("experiments", position)
-        )
+        if item.attempts is not None:
+            control, attempt = (attempts[key] for key in item.attempts)
+            yield from experiment_complaints(item, control, attempt, ("experiments", position))
 
 
 FIRST: tuple[Callable[[RecipeFile], Iterator[Complaint]], ...] = (references, engines, secrets)

@@ -26,6 +26,7 @@ def recipe(*attempts: tuple[str, str, Mapping[str, SettingValue]], **more: Any) 
             for key in dict.fromkeys(candidate for _, candidate, _ in attempts)
         ),
         attempts=tuple(_attempt(*attempt) for attempt in attempts),
+        experiments=tuple(more.pop("experiments", ())),
         continues=None,
         deadline_ready_ns=10**9,
         argv=None,
@@ -44,6 +45,7 @@ def _attempt(key: str, candidate: str, settings: Mapping[str, SettingValue]) -> 
         image_id=None,
         settings=tuple(Setting(name=name, value=value) for name, value in settings.items()),
         checks=(),
+        suites=(),
         protocols=(),
     )
 
