@@ -33,10 +33,10 @@ from anvil.collectors.recipes.argv import (
     set_value,
 )
 from anvil.collectors.recipes.blocks import AttemptBlock, EngineBlock
-from anvil.collectors.recipes.comparison import experiment_complaints
+from anvil.collectors.recipes.experiments import JudgePair, changes_named, forms
 from anvil.collectors.recipes.flags import FLAGS, passed_value, says_the_same
 from anvil.collectors.recipes.gates import gate_complaints
-from anvil.collectors.recipes.parts import Experiment, Selected
+from anvil.collectors.recipes.parts import Selected
 from anvil.collectors.recipes.problems import Complaint, KeyPath
 from anvil.collectors.recipes.recipe import Attempt, RecipeFile
 from anvil.collectors.recipes.resolve import attempt_argv, resolve_attempt
@@ -86,32 +86,19 @@ def references(file: RecipeFile) -> Iterator[Complaint]:
             for index, name in enumerate(getattr(block, kind) or ()):
                 yield from _unknown((*at, kind, index), name, names, kind.removesuffix("s"))
     attempts = [block.key for block in file.attempts]
+    yield from forms(file)
     for position, item in enumerate(file.experiments):
-        yield from _sides(item, ("experiments", position), attempts, known["protocols"])
-
-
-_FORMS = (("control", "attempt"), ("control_protocol", "protocol"))
-
-
-def _sides(item: Experiment, at: KeyPath, attempts: list[str], protocols: list[str]) -> Iterator[Complaint]:
-    """Complain of an experiment that is not in exactly one of its two forms, or names what is not there."""
-    given = [[name for name in form if getattr(item, name) is not None] for form in _FORMS]
-    if sorted(map(len, given)) != [0, 2]:
-        yield Complaint(
-            (*at, next((name for form in given for name in form), "key")),
-            f"experiment {item.key!r} compares two attempts or two protocols, and here is "
-            f"{' and '.join(name for form in given for name in form) or 'neither'}",
-            "Write either `control` and `attempt`, or `control_protocol` and `protocol`",
-        )
-    for (kind, known), names in zip((("attempt", attempts), ("protocol", protocols)), given, strict=True):
-        for name in names:
-            yield from _unknown((*at, name), getattr(item, name), known, kind)
-    for index, name in enumerate(item.protocols):
-        yield from _unknown((*at, "protocols", index), name, protocols, "protocol")
-    if given[1] and item.protocols:
-        yield Complaint(
-            (*at, "protocols"), "`protocols` says what two attempts have in common", "Leave it out"
-        )
+        at = ("experiments", position)
+        for field, found, kind in (
+            ("control", attempts, "attempt"),
+            ("attempt", attempts, "attempt"),
+            ("control_protocol", known["protocols"], "protocol"),
+            ("protocol", known["protocols"], "protocol"),
+        ):
+            if getattr(item, field) is not None:
+                yield from _unknown((*at, field), getattr(item, field), found, kind)
+        for index, name in enumerate(item.protocols):
+            yield from _unknown((*at, "protocols", index), name, known["protocols"], "protocol")
 
 
 # --- engines ---------------------------------------------------------------------------------------
@@ -345,18 +332,6 @@ def lanes(file: RecipeFile) -> Iterator[Complaint]:
             )
 
 
-# --- experiments -------------------------------------------------------------------------------------
-
-
-def experiments(file: RecipeFile) -> Iterator[Complaint]:
-    """Complain of experiments in which more differs than they say, or less."""
-    attempts = {block.key: resolve_attempt(file, block) for block in file.attempts}
-    for position, item in enumerate(file.experiments):
-        if item.attempts is not None:
-            control, attempt = (attempts[key] for key in item.attempts)
-            yield from experiment_complaints(item, control, attempt, ("experiments", position))
-
-
 FIRST: tuple[Callable[[RecipeFile], Iterator[Complaint]], ...] = (references, engines, secrets)
 """Rules about the file as it is written."""
 
@@ -403,12 +378,15 @@ def _protocol_windows(
 
 
 def complaints(
-    file: RecipeFile, judge: JudgeCheck | None = None, judge_protocol: JudgeProtocol | None = None
+    file: RecipeFile,
+    judge: JudgeCheck | None = None,
+    judge_protocol: JudgeProtocol | None = None,
+    judge_pair: JudgePair | None = None,
 ) -> list[Complaint]:
     """Return everything that is wrong with a file; empty when it can be run.
 
     Rules that need what earlier rules complain of are not asked. `judge` knows the checks there are,
-    `judge_protocol` the protocols.
+    `judge_protocol` the protocols, `judge_pair` what may differ between two of them.
     """
     found = [complaint for rule in FIRST for complaint in rule(file)]
     for position, check in enumerate(file.checks if judge else ()):
@@ -427,4 +405,5 @@ def complaints(
             found.extend(rule(file, attempt, ("attempts", position)))
         if judge_protocol is not None:
             found.extend(_protocol_windows(file, attempt, ("attempts", position), judge_protocol))
-    return found or list(experiments(file))
+    attempts = {block.key: resolve_attempt(file, block) for block in file.attempts}
+    return found or list(changes_named(file, attempts, judge_pair))

@@ -17,7 +17,7 @@ import pytest
 from support import tools
 
 from anvil.collectors.checks import complaints_of
-from anvil.collectors.protocols import complaints_of_protocol
+from anvil.collectors.protocols import complaints_of_pair, complaints_of_protocol
 from anvil.collectors.recipes import Attempt, Recipe, load_recipe, packaged_recipes
 from anvil.collectors.recipes.argv import HOST_PLACEHOLDERS, placeholders
 from anvil.collectors.recipes.blocks import EngineBlock
@@ -50,7 +50,7 @@ def test_the_list_for_people_names_each() -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_each_is_good_and_fully_resolved(name: str) -> None:
-    recipe = load_recipe(name, complaints_of, complaints_of_protocol, complaints_of_suite)
+    recipe = load_recipe(name, complaints_of, complaints_of_protocol, complaints_of_suite, complaints_of_pair)
     assert recipe.name == name
     assert re.fullmatch("sha256:[0-9a-f]{64}", recipe.digest)
     for attempt in recipe.attempts:
