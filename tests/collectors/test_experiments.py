@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from anvil.collectors.protocols import complaints_of_pair, complaints_of_protocol
 from anvil.collectors.recipes import FileRefused, Problem, parse_recipe
 
 DIGEST, OTHER = "a" * 64, "c" * 64
@@ -173,3 +174,111 @@ def test_an_experiment_has_one_of_two_forms(instead: str, found: str) -> None:
     problems = [problem for problem in told(text) if "two attempts or two protocols" in problem.what]
     assert [found in problem.what for problem in problems] == [True]
     assert "Write either `control` and `attempt`" in problems[0].write
+
+
+PROTOCOLS = """
+[[protocols]]
+id = "capacity"
+key = "plain"
+parameters = { input_tokens = 100, output_tokens = 8, concurrency = 2 }
+[[protocols]]
+id = "capacity"
+key = "other"
+parameters = { PARAMETERS }
+[[experiments]]
+key = "two"
+control_protocol = "plain"
+protocol = "other"
+only_change = [NAMED]
+"""
+
+
+def pair(parameters: str, *named: str) -> str:
+    listed = ", ".join(f'"{name}"' for name in named)
+    text = PROTOCOLS.replace("PARAMETERS", parameters).replace("NAMED", listed)
+    return recipe("placement").partition("[[experiments]]")[0] + text
+
+
+def refused(text: str) -> list[tuple[str, str]]:
+    try:
+        parse_recipe(text.encode(), "mine.toml", None, complaints_of_protocol, judge_pair=complaints_of_pair)
+    except FileRefused as problems:
+        lines = text.splitlines()
+        return [(lines[one.line - 1].split(" ")[0], one.what) for one in problems.problems]
+    return []
+
+
+SAME = "input_tokens = 100, output_tokens = 8, concurrency = 2"
+
+
+@pytest.mark.parametrize(
+    ("parameters", "named"),
+    [
+        (f"{SAME}, thinking = 'enabled'", ("thinking",)),
+        (f"{SAME}, ignore_eos = true", ("ignore_eos",)),
+        ("input_tokens = 100, output_tokens = 16, concurrency = 2", ("output_tokens",)),
+        (f"{SAME}, ignore_eos = true, thinking = 'default'", ("ignore_eos", "thinking")),
+    ],
+)
+def test_two_protocols_that_differ_in_what_is_named(parameters: str, named: tuple[str, ...]) -> None:
+    assert refused(pair(parameters, *named)) == []
+
+
+@pytest.mark.parametrize(
+    ("parameters", "named", "what"),
+    [
+        (SAME, ("thinking",), "parameter thinking does not differ"),
+        (f"{SAME}, thinking = 'disabled'", ("thinking",), "parameter thinking does not differ"),
+        (
+            f"{SAME}, thinking = 'enabled', ignore_eos = true",
+            ("thinking",),
+            "parameter ignore_eos differs as well: False and True",
+        ),
+        (f"{SAME}, ignore_eos = true", ("ignore_eos", "slots"), "no parameter 'slots'"),
+        (
+            "input_tokens = 200, output_tokens = 8, concurrency = 2",
+            ("input_tokens",),
+            "input_tokens makes prompts of two sizes",
+        ),
+        (
+            "input_tokens = 100, output_tokens = 8, concurrency = 4",
+            ("concurrency",),
+            "cells differ: c2 of 5 runs of 10 and c4 of 5 runs of 10",
+        ),
+        (f"{SAME}, runs = 3", ("runs",), "cells differ: c2 of 5 runs of 10 and c2 of 3 runs of 10"),
+    ],
+)
+def test_two_protocols_that_do_not(parameters: str, named: tuple[str, ...], what: str) -> None:
+    ((line, found),) = refused(pair(parameters, *named))
+    assert line == "only_change"
+    assert what in found
+
+
+def test_two_protocols_of_two_kinds_or_of_one_burst_after_another() -> None:
+    good = pair(f"{SAME}, ignore_eos = true", "ignore_eos")
+    near = good.replace('id = "capacity"\nkey = "other"', 'id = "near-limit"\nkey = "other"').replace(
+        f"{SAME}, ignore_eos = true", "output_tokens = 8"
+    )
+    assert ("protocol", "'plain' is capacity and 'other' is near-limit") in refused(near)
+    bursts = pair("", "output_tokens").replace('id = "capacity"', 'id = "prefix-cache"')
+    bursts = bursts.replace("input_tokens = 100, output_tokens = 8, concurrency = 2", "")
+    assert ("only_change", "protocols 'prefix-cache' are not carried out alternately") in refused(bursts)
+
+
+def test_two_protocols_that_no_attempt_selects_together() -> None:
+    text = pair(f"{SAME}, ignore_eos = true", "ignore_eos")
+    first, second = ('protocols = ["plain"]', 'protocols = ["other"]')
+    text = text.replace('placement = "first"', f'placement = "first"\n{first}').replace(
+        'placement = "second"', f'placement = "second"\n{second}'
+    )
+    assert refused(text) == [("protocol", "no attempt selects both 'plain' and 'other'")]
+
+
+def test_a_protocol_in_two_experiments() -> None:
+    text = pair(f"{SAME}, ignore_eos = true", "ignore_eos")
+    again = text[text.index("[[experiments]]") :].replace('"two"', '"three"')
+    found = refused(text + again)
+    assert [what for _, what in found] == [
+        "'plain' is in experiment 'two' already",
+        "'other' is in experiment 'two' already",
+    ]
