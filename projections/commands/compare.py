@@ -68,7 +68,8 @@ def _require(made: Comparison, names: Sequence[str]) -> None:
         PublicationRefused: it is not.
     """
     called = " and ".join(map(repr, names))
-    others = [name for name in made.changed if name not in names]
+    followed = made.experiment.followed if made.experiment is not None else frozenset()
+    others = [name for name in made.changed if name not in names and name not in followed]
     if alike := [name for name in names if name not in made.changed]:
         raise PublicationRefused(
             f"{made.control.name} and {made.treatment.name} are planned alike in "

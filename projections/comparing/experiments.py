@@ -46,10 +46,14 @@ class Experiment:
         """What it names, by the names that differences have."""
         return tuple(name.removeprefix("settings.") for name in self.declared.only_change)
 
+    @property
+    def followed(self) -> frozenset[str]:
+        """What goes with what it names: another engine is another launcher and image too."""
+        return frozenset(name for change in self.changes for name in _FOLLOWS.get(change, ()))
+
     def names(self, difference: str) -> bool:
         """Say whether a difference is part of its change."""
-        followed = (_FOLLOWS.get(change, frozenset()) for change in self.changes)
-        return difference in self.changes or any(difference in names for names in followed)
+        return difference in self.changes or difference in self.followed
 
 
 def experiment(evidence: Evidence, control: Side, treatment: Side) -> Experiment | None:

@@ -247,6 +247,21 @@ def test_what_is_planned_otherwise_besides_an_experiment_is_no_ab() -> None:
     assert (made.is_ab, [one.name for one in made.unnamed]) == (False, ["slots"])
 
 
+def test_another_engine_is_another_image_too() -> None:
+    named = experiment("engines", only_change=("engine",), control="a", attempt="b")
+    planned = recipe(("a", "tiny", PLAIN), ("b", "tiny", PLAIN), experiments=(named,))
+    control, attempt = planned.attempts
+    image = "docker.io/vllm/vllm-openai@sha256:" + "c2" * 32
+    other = attempt.model_copy(update={"engine": "vllm", "launcher": "docker", "image": image})
+    stage = Stage("mine")
+    stage.tell(planned.model_copy(update={"attempts": (control, other)}))
+    play(stage, "a", CONTROL)
+    play(stage, "b", TREATMENT)
+    made = compared(stage)
+    assert [one.name for one in made.differences] == ["engine", "launcher", "image"]
+    assert (made.is_ab, made.unnamed) == (True, ())
+
+
 def test_a_protocol_that_was_not_measured_is_refused() -> None:
     known = evidence(two())
     with pytest.raises(PublicationRefused, match="mine/a has no load of a protocol 'capacity-8k'"):
