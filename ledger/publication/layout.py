@@ -25,8 +25,16 @@ VERIFIER_KEY = "log.vkey"
 RELEASE = "release"
 WITHDRAWN = "withdrawn"
 
-AFTERWARDS = (RELEASE, WITHDRAWN)
-"""Folders whose files are not in the manifest: they are about the event that names it."""
+PROOF_FILES = ("entries", "proofs", "checkpoint", "consistency")
+"""The files about an event that came after the manifest."""
+
+NOT_LISTED = frozenset(
+    {
+        *(f"{place}/{name}" for place in (RELEASE, WITHDRAWN) for name in PROOF_FILES),
+        *(f"{WITHDRAWN}/{page}" for page in PAGES.values()),
+    }
+)
+"""Files that are not in the manifest: they are about the event that names it. Of what was withdrawn only pages move."""
 
 MOST_BYTES = 256 << 20
 """Bytes in one file at most."""

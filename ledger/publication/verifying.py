@@ -1,7 +1,7 @@
 """Verifying a publication with nothing but its folder and the ledger's public key.
 
-1. *The files*: each one that the manifest names is there as it says, and no other but those of the
-   release and of a withdrawal.
+1. *The files*: each one that the manifest names is there as it says, and no other but the proofs of the
+   release and of a withdrawal, and the pages that a withdrawal moved.
 2. *The signed states*: the fold and the release checkpoint are signed by ledger keys that lead from the
    verifier key given, are of its ledger, and the one continues the other.
 3. *The events*: each is spelled as it must be, stands under the fold at its index, is signed by a key that
@@ -159,8 +159,8 @@ class _Verification:
         listed = {item.path: item for item in self._manifest.files}
         moved = self._folder / layout.WITHDRAWN
         for path, item in listed.items():
-            in_withdrawn = f"{layout.WITHDRAWN}/{path}"
-            place = in_withdrawn if (moved / path).is_file() else path
+            is_moved = path in layout.PAGES.values() and (moved / path).is_file()
+            place = f"{layout.WITHDRAWN}/{path}" if is_moved else path
             try:
                 content = self._files[path] = layout.read(self._folder, place)
             except MalformedPublication as error:
@@ -178,11 +178,7 @@ class _Verification:
                 )
         try:
             for path in layout.present(self._folder):
-                if (
-                    path not in listed
-                    and path != layout.MANIFEST
-                    and not path.startswith(tuple(f"{name}/" for name in layout.AFTERWARDS))
-                ):
+                if path not in listed and path != layout.MANIFEST and path not in layout.NOT_LISTED:
                     self._find("file-damaged", f"{path} is in the folder and not in the manifest")
         except MalformedPublication as error:
             self._find("file-damaged", str(error))
@@ -292,7 +288,7 @@ class _Verification:
         try:
             parts = {
                 n: layout.read(self._folder, f"{place}/{n}")
-                for n in ("entries", "proofs", "checkpoint", "consistency")
+                for n in layout.PROOF_FILES
             }
             proved = decode_evidence(parts["entries"], parts["proofs"])
             hashes = decode_hashes(parts["consistency"])

@@ -33,7 +33,7 @@ ENVIRONMENTS = (
 
 def released(folder: Path) -> dict[str, bytes]:
     """Return the files that are of the state; those of the event that came after it are proved by it."""
-    names = [name for name in layout.present(folder) if not name.startswith(layout.AFTERWARDS)]
+    names = [name for name in layout.present(folder) if name not in layout.NOT_LISTED]
     return {name: (folder / name).read_bytes() for name in names}
 
 
