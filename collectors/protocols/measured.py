@@ -59,6 +59,7 @@ class Begun:
         plan: RunPlan,
         prompts: BlobRef | None,
         *,
+        thinking: str,
         canary: str,
         resolution_ns: int | None,
         observed: Sequence[Parameter],
@@ -72,7 +73,10 @@ class Begun:
                     generator=line.generator, version=line.version, seed=line.seed, digest=prompts.digest
                 )
             ]
-        wanted = Parameter(name="cache_wanted", value=cell.cache_wanted)
+        asked = (
+            Parameter(name="thinking", value=thinking),
+            Parameter(name="cache_wanted", value=cell.cache_wanted),
+        )
         seen = [*plan.observed, *observed]
         facts = {
             "protocol": protocol,
@@ -94,7 +98,7 @@ class Begun:
             "prompts": [item.model_dump(mode="json") for item in made],
             "resolution_ns": resolution_ns,
             "canary": canary,
-            "parameters": [item.model_dump(mode="json") for item in (*cell.parameters, wanted)],
+            "parameters": [item.model_dump(mode="json") for item in (*cell.parameters, *asked)],
             "observed": [item.model_dump(mode="json") for item in seen],
         }
         return cls(subject, facts, prompts)

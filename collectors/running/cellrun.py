@@ -151,6 +151,7 @@ class CellRuns:
             turn.number,
             plan,
             prompts,
+            thinking=turn.ctx.parameters.thinking,
             canary=turn.before.canary,
             resolution_ns=turn.before.resolution_ns,
             observed=turn.before.observed,

@@ -286,10 +286,7 @@ class _Verification:
         if old is None:
             return None
         try:
-            parts = {
-                n: layout.read(self._folder, f"{place}/{n}")
-                for n in layout.PROOF_FILES
-            }
+            parts = {n: layout.read(self._folder, f"{place}/{n}") for n in layout.PROOF_FILES}
             proved = decode_evidence(parts["entries"], parts["proofs"])
             hashes = decode_hashes(parts["consistency"])
         except MalformedPublication as error:

@@ -1,8 +1,8 @@
 """What stands in the way of comparing two cells. A figure beside another one claims that only one thing changed.
 
 1. Both were carried out by one plan: kind and version of the protocol, arrival, concurrency, rate, target and cap
-   of tokens, shared prefix, whether the engine was to go on to the cap; and were read by one parser, so that a
-   metric's id means the same.
+   of tokens, shared prefix, whether the engine was to go on to the cap, thinking and what else the protocol was told;
+   and were read by one parser, so that a metric's id means the same.
 2. As many runs of as many requests count on both sides.
 3. The prompts that were really sent are as long: their means differ by at most 1 %.
 4. The prefix cache was in the same state. Where neither side could prove one, that is a note.
@@ -36,6 +36,10 @@ _PLAN = {
     "shared_prefix_tokens": "shared prefix",
     "parser_version": "parser of the rows, so that definitions differ",
 }
+
+
+_FOUND_OUT = frozenset({"window_tokens", "aimed_tokens"})
+"""Parameters that the endpoint decides; what came of them are prompts, which are compared themselves (rule 3)."""
 
 
 class Obstacle(NamedTuple):
@@ -83,6 +87,14 @@ def _plans(before: LoadMeasured, after: LoadMeasured) -> Iterator[Obstacle]:
         one, other = getattr(before, name), getattr(after, name)
         if one != other:
             yield Obstacle(words, _told(one), _told(other))
+    asked, instead = (
+        {item.name: item.value for item in plan.parameters if item.name not in _FOUND_OUT}
+        for plan in (before, after)
+    )
+    for parameter in sorted(asked.keys() | instead.keys()):
+        one, other = asked.get(parameter), instead.get(parameter)
+        if one != other:
+            yield Obstacle(f"parameter {parameter}", _told(one), _told(other))
 
 
 def _repetitions(control: Cell, treatment: Cell) -> Iterator[Obstacle]:

@@ -2,13 +2,16 @@
 
 1. A cell is an attempt, a protocol and a cell of it; `joined` puts those of several attempts of one candidate
    together. Only the measured phase belongs to it: a warm-up is in no figure.
-2. A run counts when it went to its end, its clock did not step, its rows are there and say what its event says,
-   and the engine had not begun to talk nonsense. Every other run is *left out*, by name and with its reason.
+2. A run counts when it went to its end, its clock did not step, nothing impossible was found in it, its rows are
+   there and say what its event says, and the engine had not begun to talk nonsense. Every other run is *left out*,
+   by name and with its reason.
 3. A failed canary leaves out its own run and all that followed in the same launch.
 4. A cell that was broken off is done again whole by a run that goes on with the old one: then its runs in
    the launches of the old one are left out.
 5. Runs of one cell were carried out by one plan. Where plans differ, the newest counts.
-6. Rows are bytes that are read through the evidence, checked against the digest that was signed.
+6. Rows are bytes that are read through the evidence, checked against the digest that was signed. They have one row
+   for each planned request, and a second only where the first was sent on a stale connection. No two runs have the
+   same rows: nanoseconds never come twice.
 """
 
 from __future__ import annotations
@@ -19,7 +22,7 @@ from typing import Literal
 
 from anvil.ledger.errors import MalformedLine, PublicationRefused
 from anvil.ledger.events import LoadMeasured, RecipeDeclared
-from anvil.ledger.events.load import ProtocolKind
+from anvil.ledger.events.load import IMPOSSIBLE, ProtocolKind
 from anvil.ledger.rows import Row, read_rows
 from anvil.projections.evidence import Evidence
 from anvil.projections.figures import ArtifactName, Source
@@ -36,8 +39,10 @@ Reason = Literal[
     "canary_failed",
     "done_again",
     "another_plan",
+    "impossible",
     "rows_gone",
     "rows_differ",
+    "rows_again",
 ]
 """Why a run is left out."""
 
@@ -48,8 +53,10 @@ _REASONS: dict[Reason, str] = {
     "canary_failed": "the engine had answered a short exact question wrongly",
     "done_again": "its cell was broken off, and was done again by a run that went on with this one",
     "another_plan": "it was carried out by another plan than the newest run",
+    "impossible": "what was found in it cannot be",
     "rows_gone": "its rows are gone",
     "rows_differ": "its rows are not what its event says",
+    "rows_again": "its rows are those of a run before it",
 }
 
 _PLAN = (
@@ -151,6 +158,7 @@ def cells(evidence: Evidence, campaign: Campaign) -> tuple[Cell, ...]:
     """
     plans = Plans.of(evidence, campaign)
     made = []
+    taken: set[str] = set()
     for attempt, launches in campaign.attempts.items():
         groups: dict[tuple[str, str], list[_Seen]] = {}
         candidates = [plans.candidate_of(launch) for launch in launches]
@@ -159,7 +167,7 @@ def cells(evidence: Evidence, campaign: Campaign) -> tuple[Cell, ...]:
             for seen in _seen(launch.number, launch.events, again):
                 groups.setdefault((seen.event.protocol, seen.event.cell), []).append(seen)
         of = next((one for one in reversed(candidates) if one is not None), None)
-        made += [_cell(evidence, of, attempt, key, group) for key, group in groups.items()]
+        made += [_cell(evidence, of, attempt, key, group, taken) for key, group in groups.items()]
     return tuple(made)
 
 
@@ -197,11 +205,16 @@ def _seen(number: int, events: Iterable[Kept], again: frozenset[tuple[str, str]]
 
 
 def _cell(
-    evidence: Evidence, candidate: str | None, attempt: str, key: tuple[str, str], group: list[_Seen]
+    evidence: Evidence,
+    candidate: str | None,
+    attempt: str,
+    key: tuple[str, str],
+    group: list[_Seen],
+    taken: set[str],
 ) -> Cell:
     runs, left = [], []
     for seen in group:
-        made = _run(evidence, attempt, seen)
+        made = _run(evidence, attempt, seen, taken)
         if isinstance(made, Run):
             runs.append(made)
         else:
@@ -223,14 +236,17 @@ def _together(group: list[Cell]) -> Cell:
     return _of_one_plan(whole)
 
 
-def _run(evidence: Evidence, attempt: str, seen: _Seen) -> Run | LeftOut:
+def _run(evidence: Evidence, attempt: str, seen: _Seen, taken: set[str]) -> Run | LeftOut:
+    """Return a run as it counts, or why not; `taken` are the digests of rows that count already."""
     source = evidence.source(seen.kept)
     reason = _unfit(evidence, seen, source)
     if source is not None and reason is None:
         rows = _rows(evidence, source, seen.event)
-        if rows is not None:
+        digests = {str(item.digest) for item in seen.kept.artifacts if item.name == ROWS}
+        if rows is not None and not digests & taken:
+            taken |= digests
             return Run(attempt, seen.launch, source, seen.event, rows)
-        reason = "rows_differ"
+        reason = "rows_differ" if rows is None else "rows_again"
     why = reason or "retracted_or_disowned"
     return LeftOut(attempt, seen.launch, seen.kept.entry_hash, source, seen.event, why)
 
@@ -245,6 +261,8 @@ def _unfit(evidence: Evidence, seen: _Seen, source: Source | None) -> Reason | N
         return "done_again"
     if seen.is_after_nonsense:
         return "canary_failed"
+    if not IMPOSSIBLE.isdisjoint(seen.event.findings):
+        return "impossible"
     has_rows = ROWS in source.artifacts and ROWS not in evidence.gone(seen.kept)
     return None if has_rows else "rows_gone"
 
@@ -268,13 +286,31 @@ def _rows(evidence: Evidence, source: Source, event: LoadMeasured) -> tuple[Row,
     outcomes = [row.outcome for row in newest.values()]
     is_same = (
         head.parser_version == event.parser_version
+        and head.concurrency == event.concurrency
         and not head.stepped
         and not head.aborted
         and outcomes.count("completed") == event.completed
         and outcomes.count("failed") == event.failed
-        and len(newest) <= event.expected
+        and newest.keys() == set(range(event.expected))
+        and _are_sent_once(rows)
     )
     return rows if is_same else None
+
+
+def _are_sent_once(rows: tuple[Row, ...]) -> bool:
+    """Say whether each request has one row, or two of which the first failed on a stale connection (rule 6)."""
+    stale = {(row.index, 1) for row in rows if row.attempt == 1 and row.failure == "connection_stale"}
+    sent = [(row.index, row.attempt) for row in rows]
+    again = {(row.index, 1) for row in rows if row.attempt == 2}
+    return len(set(sent)) == len(sent) and again <= stale
+
+
+def are_one_plan(one: Cell, other: Cell) -> bool:
+    """Say whether two cells were carried out by one plan (rule 5) and read by one parser."""
+    before, after = one.plan, other.plan
+    if before is None or after is None:
+        return False
+    return _plan(before) == _plan(after) and before.parser_version == after.parser_version
 
 
 def _of_one_plan(cell: Cell) -> Cell:

@@ -19,6 +19,7 @@ from anvil.collectors.load.closed_loop import ClosedLoop
 from anvil.collectors.load.findings import FINDINGS, Asked, Finding, Rung, falls, find, most_in_flight
 from anvil.collectors.load.requests import PlannedRequest, Target
 from anvil.collectors.load.rows import read_request, write_rows
+from anvil.ledger.events.load import IMPOSSIBLE as NO_FIGURE
 from anvil.ledger.rows import Row, RunRow, read_rows
 
 ASKED = Asked(requests=1, cap_tokens=10, target_tokens=1000)
@@ -193,3 +194,7 @@ def test_every_label_is_in_the_documentation() -> None:
     page = (Path(__file__).parents[2] / "docs" / "load.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| `([a-z_]+)` \| (impossible|suspicious|limited) \| (.+) \|$", page, re.MULTILINE)
     assert [(label, (severity, meaning)) for label, severity, meaning in rows] == list(FINDINGS.items())
+
+
+def test_what_is_impossible_is_what_gives_no_figure() -> None:
+    assert {label for label, (severity, _) in FINDINGS.items() if severity == "impossible"} == NO_FIGURE

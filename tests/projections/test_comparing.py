@@ -12,6 +12,7 @@ from support.fine.stage import Stage
 from support.sides import MS, PLAIN, host, play, recipe, requests
 
 from anvil.ledger.errors import PublicationRefused
+from anvil.ledger.events.checks import Parameter
 from anvil.ledger.intervals import ratio_interval
 from anvil.projections.comparing import Comparison, Shown, compare, side
 from anvil.projections.evidence import Evidence
@@ -141,6 +142,10 @@ def test_attempts_of_one_side_that_are_planned_differently_are_told() -> None:
         ({"output_cap_tokens": 128}, "cap of completion tokens"),
         ({"ignores_eos": True}, "whether the end of a text is ignored"),
         ({"shared_prefix_tokens": 100}, "shared prefix"),
+        (
+            {"parameters": (Parameter(name="thinking", value="enabled"),)},
+            "parameter thinking",
+        ),
         ({"arrival": "open-loop", "rate_per_s": "2.5"}, "arrival of requests"),
         ({"cache_state": "primed"}, "state of the prefix cache"),
         ({"rows": {"prompt_tokens": 4050}}, "actual prompt tokens, by more than 1 %"),
