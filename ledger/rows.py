@@ -25,6 +25,7 @@ Unmeasurable = Literal[
     "fewer_than_two_tokens",
     "reasoning_not_streamed",
     "reasoning_in_one_delta",
+    "more_tokens_than_bytes",
     "output_in_one_read",
 ]
 """Why a request has no decode rate: the first that applies."""

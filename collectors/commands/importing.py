@@ -28,8 +28,8 @@ from anvil.ledger.events import (
     build,
 )
 from anvil.ledger.files import read_plain
-from anvil.ledger.publication.exceptions import exceptions_in_force
 from anvil.ledger.header import Header, Subject
+from anvil.ledger.publication.exceptions import exceptions_in_force
 from anvil.ledger.recording import Ledger
 from anvil.ledger.rowtable import MEDIA_TYPE
 from anvil.ledger.streams import record

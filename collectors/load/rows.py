@@ -245,9 +245,17 @@ def _unmeasurable(answer: Answer, seen: Seen, times: _Times) -> Unmeasurable | N
         ((usage.completion_tokens or 0) < 2, "fewer_than_two_tokens"),
         (has_hidden and not any(answer.reasoning.values()), "reasoning_not_streamed"),
         (has_hidden and sum(seen.kinds.count(kind) for kind in "rm") == 1, "reasoning_in_one_delta"),
+        ((usage.completion_tokens or 0) > _output_bytes(answer), "more_tokens_than_bytes"),
         (len({came.read for came in times.deltas}) < 2, "output_in_one_read"),
     )
     return next((reason for applies, reason in reasons if applies), None)
+
+
+def _output_bytes(answer: Answer) -> int:
+    """Return how many bytes of output came. A token that gives text gives at least one of them."""
+    texts = [answer.visible, *answer.reasoning.values()]
+    texts += [text for call in answer.tool_calls for text in (call.name, call.arguments)]
+    return sum(len(text.encode()) for text in texts)
 
 
 def _warnings(record: RequestRecord, answer: Answer, times: _Times) -> tuple[str, ...]:

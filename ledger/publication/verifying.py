@@ -71,6 +71,8 @@ class PublicationReport:
     events: int = 0
     streams: int = 0
     recomputed: bool | None = None
+    pages_left_out: bool = False
+    """Whether there are pages that this anvil cannot make again: they may show anything."""
     read_again: int = 0
     """Artifacts whose bytes were here when it was made again."""
     released: PublicationReleased | None = None
@@ -362,9 +364,10 @@ class _Verification:
             message = f"{made.not_at_hand} artifacts behind its figures are private, and not at hand"
             found.append(Finding("not-checked", message))
         if made.pages_left_out:
-            found.append(
-                Finding("not-checked", "the pages were not made again: this anvil has other layouts")
-            )
+            pages = " and ".join(path for path in layout.PAGES.values() if path in self._files)
+            message = f"{pages} were not made again, since this anvil has other layouts: they may show other figures"
+            found.append(Finding("not-checked", message))
+        self._report.pages_left_out = made.pages_left_out
         self._report.recomputed = not differs
 
     def _find(self, code: Code, message: str) -> None:

@@ -7,6 +7,7 @@ sockets each case goes once as it is and twenty times cut where a seeded draw sa
 from __future__ import annotations
 
 import itertools
+import json
 import random
 
 import pytest
@@ -187,3 +188,21 @@ def test_a_record_that_is_cut_is_refused() -> None:
         if raw[:at].count(b"\n") != 1 or raw[at - 1 : at] != b"\n":
             with pytest.raises(MalformedLine):
                 read_record(raw[:at])
+
+
+def test_tokens_that_cannot_have_come_give_no_decode_rate() -> None:
+    """Hidden reasoning that is counted and not told apart would make the visible tokens seem a hundred times as fast."""
+    chunks = [{"model": "test-model", "choices": [{"index": 0, "delta": {"content": "ab"}}]}] * 2
+    chunks += [
+        {"model": "test-model", "choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]},
+        {"model": "test-model", "choices": [], "usage": {"prompt_tokens": 9, "completion_tokens": 5}},
+    ]
+    events = [f"data: {json.dumps(chunk)}\n\n".encode() for chunk in chunks]
+    head = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ncontent-length: %d\r\n\r\n" % len(
+        b"".join(events)
+    )
+    found = row(head, *events)
+    assert (found.outcome, found.completion_tokens) == ("completed", 5)
+    assert found.decode_unmeasurable == "more_tokens_than_bytes"
+    fewer = [event.replace(b'"completion_tokens": 5', b'"completion_tokens": 4') for event in events]
+    assert row(head, *fewer).decode_unmeasurable is None

@@ -104,6 +104,19 @@ def test_a_state_that_nobody_asked_for_then_can_be_released(anvil: Anvil, made: 
     assert report.fold.size == state + 1
 
 
+def test_an_earlier_state_is_not_published_with_what_was_retracted_since(anvil: Anvil, made: Laguna) -> None:
+    """The release is signed after the retraction, and the folder would not show it."""
+    state = last(made)
+    target = made.observed[-1].index
+    assert anvil("retract", target, "--reason", "It was another host.").code == 0
+    size = last(made)
+    ran = anvil("release", DOCUMENT, "--out", "then", "--as-of", state)
+    assert ran.code == 1
+    assert "which was retracted since" in ran.err
+    assert (last(made), Path("then").exists()) == (size, False)
+    assert anvil("release", DOCUMENT, "--out", "now").code == 0
+
+
 @pytest.mark.parametrize("index", ["999", "-1", "soon"])
 def test_only_an_entry_has_a_state(anvil: Anvil, index: str) -> None:
     ran = anvil("release", DOCUMENT, "--out", "then", "--as-of", index)

@@ -8,9 +8,13 @@ from pathlib import Path
 
 import pytest
 from support.command import Anvil
-from support.published_folders import DOCUMENT, Folder
+from support.laguna import Laguna
+from support.published_folders import DOCUMENT, Folder, prepared
 
 from anvil.ledger.publication import layout
+from anvil.ledger.publication.manifest import Manifest
+from anvil.ledger.publication.releasing import release
+from anvil.ledger.recording import Ledger
 
 FALSE = b'{"schema": "anvil-serving.candidate-failure.v1"}\n'
 
@@ -48,3 +52,20 @@ def test_what_is_no_plain_file_of_its_size_is_refused(folder: Folder, tmp_path: 
         with place.open("wb") as file:
             file.truncate(10 << 30)
     folder.refused("file-damaged", says=layout.DOCUMENT, again=True)
+
+
+def test_a_page_by_a_layout_of_ones_own_is_not_called_recomputed(anvil: Anvil, made: Laguna) -> None:
+    """An operator who signs for another layout can make the page say anything; the document is still the true one."""
+    false = b"<!doctype html><title>48.0</title>"
+    with Ledger.open(made.place.directory) as ledger:
+        what = prepared(ledger)
+        files = {**what.files, "document.html": false, "templates/page.html.j2": false}
+        known = Manifest.parse(files.pop(layout.MANIFEST))
+        manifest = Manifest.of(known.about, files, known.artifacts)
+        files[layout.MANIFEST] = manifest.to_bytes()
+        event = what.event.model_copy(update={"manifest": manifest.digest})
+        release(ledger, ledger.signer("operator"), event, what.subject, files, Path("published"))
+    told = anvil("verify", "--publication", "published", "--key", "anvil-ledger/log.vkey")
+    assert "document.md and document.html were not made again" in told.out
+    assert "yes, but NOT the pages" in told.out
+    assert told.out.rstrip().splitlines()[-1].startswith("Verified, but for its pages: read document.json")

@@ -280,5 +280,5 @@ def test_from_a_real_ledger_it_is_the_same_document(made: Draft, ledger: Any) ->
     assert drawn.limit.sentences() == made.limit.sentences()
     assert drawn.is_synthetic
     (ledger.blobs / "sha256").rename(ledger.blobs / "elsewhere")
-    with opened(ledger, None) as found, pytest.raises(Exception, match="not at hand"):
+    with opened(ledger, None) as found, pytest.raises(Exception, match="gone or altered"):
         draft(found.record, found.artifacts, find(NAME), campaign="qwen38-27b-sglang")
