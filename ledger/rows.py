@@ -27,6 +27,7 @@ Unmeasurable = Literal[
     "reasoning_in_one_delta",
     "more_tokens_than_bytes",
     "output_in_one_read",
+    "first_output_holds_many",
 ]
 """Why a request has no decode rate: the first that applies."""
 
