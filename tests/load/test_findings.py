@@ -198,3 +198,15 @@ def test_every_label_is_in_the_documentation() -> None:
 
 def test_what_is_impossible_is_what_gives_no_figure() -> None:
     assert {label for label, (severity, _) in FINDINGS.items() if severity == "impossible"} == NO_FIGURE
+
+
+def test_an_answer_that_was_held_back_until_it_was_whole_is_suspicious() -> None:
+    """A thousand tokens of prompt took two seconds, and five hundred of output 4 ms."""
+    moments = {"ttfo_ns": 2_000_000_000, "ttfo_earliest_ns": 2_000_000_000, "ttft_ns": 2_000_000_000}
+    moments |= {"ttft_earliest_ns": 2_000_000_000, "end_ns": 2_004_000_000}
+    deltas = (2_000_000_000, 2_004_000_000)
+    last = {"last_output_ns": deltas[1], "last_output_earliest_ns": deltas[1], "delta_kinds": "cc"}
+    told = {**moments, **last, "delta_ns": deltas, "delta_earliest_ns": deltas, "completion_tokens": 500}
+    assert labels(row(**told), asked=Asked(1, 500, 1000)) == ["output_in_a_burst"]
+    assert labels(row(**{**told, "completion_tokens": 15}), asked=Asked(1, 500, 1000)) == []
+    assert labels(row(**{**told, "prompt_tokens": 255}), asked=Asked(1, 500, 255)) == []
