@@ -145,6 +145,8 @@ def _out_of_order(run: RunRow, row: Row, asked: Asked) -> bool:
     del asked
     moments = [row.head_ns, row.first_event_ns, row.ttfo_ns, row.ttft_ns, row.last_output_ns]
     known = [moment for moment in moments if moment is not None]
+    if row.first_event_ns == 0:
+        return True  # a stamp before the start is taken for the start: it came before it was asked for
     bounds = (
         (row.ttfo_earliest_ns, row.ttfo_ns),
         (row.ttft_earliest_ns, row.ttft_ns),

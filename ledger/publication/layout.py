@@ -39,6 +39,9 @@ NOT_LISTED = frozenset(
 MOST_BYTES = 256 << 20
 """Bytes in one file at most."""
 
+MOST_TOGETHER = 2 << 30
+"""Bytes in all files of a manifest at most: they are held while they are compared."""
+
 MOST_FILES = 10_000
 
 _PATH = re.compile(r"[a-z0-9][A-Za-z0-9._-]*(?:/[a-z0-9][A-Za-z0-9._-]*){0,3}")
@@ -59,8 +62,8 @@ def is_path(path: str) -> bool:
     return bool(_PATH.fullmatch(path)) and len(path) <= 200
 
 
-def read(folder: Path, path: str) -> bytes:
-    """Return the bytes of a file.
+def read(folder: Path, path: str, most: int = MOST_BYTES) -> bytes:
+    """Return the bytes of a file, of which there may be `most`.
 
     Raises:
         MalformedPublication: it is not there, is no plain file, leads elsewhere, or is too long.
@@ -73,7 +76,7 @@ def read(folder: Path, path: str) -> bytes:
         if place.is_symlink():
             raise MalformedPublication(f"{path} is a link")
     try:
-        return read_plain(place, MOST_BYTES)
+        return read_plain(place, min(most, MOST_BYTES))
     except OSError as error:
         raise MalformedPublication(f"{path} cannot be read: {error.strerror}") from error
 

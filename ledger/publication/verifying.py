@@ -159,12 +159,19 @@ class _Verification:
 
     def _read_files(self) -> None:
         listed = {item.path: item for item in self._manifest.files}
+        together = sum(item.size for item in self._manifest.files)
+        if together > layout.MOST_TOGETHER:
+            message = (
+                f"the manifest names {together:,} bytes; more than {layout.MOST_TOGETHER:,} are not read"
+            )
+            self._find("file-damaged", message)
+            return
         moved = self._folder / layout.WITHDRAWN
         for path, item in listed.items():
             is_moved = path in layout.PAGES.values() and (moved / path).is_file()
             place = f"{layout.WITHDRAWN}/{path}" if is_moved else path
             try:
-                content = self._files[path] = layout.read(self._folder, place)
+                content = self._files[path] = layout.read(self._folder, place, max(0, item.size))
             except MalformedPublication as error:
                 self._find("file-damaged", str(error))
                 continue

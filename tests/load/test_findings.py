@@ -53,6 +53,7 @@ IMPOSSIBLE = {
         {"end_ns": 400_000_000},
         {"ttfo_earliest_ns": 100_000_001},
         {"first_event_ns": 100_000_001},
+        {"head_ns": 0, "first_event_ns": 0},
     ],
     "gaps_do_not_sum": [
         {"delta_ns": (100_000_000, 200_000_000, 499_999_999)},

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 from support.command import Anvil
@@ -69,3 +70,14 @@ def test_a_page_by_a_layout_of_ones_own_is_not_called_recomputed(anvil: Anvil, m
     assert "document.md and document.html were not made again" in told.out
     assert "yes, but NOT the pages" in told.out
     assert told.out.rstrip().splitlines()[-1].startswith("Verified, but for its pages: read document.json")
+
+
+def test_a_manifest_of_more_than_can_be_held_is_not_read(folder: Folder) -> None:
+    """Sparse files cost whoever makes them nothing."""
+
+    def large(members: Any) -> None:
+        for item in members["files"]:
+            item["size"] = layout.MOST_TOGETHER
+
+    folder.edit(layout.MANIFEST, large, listed=False)
+    folder.refused("file-damaged", says="bytes; more than", again=True)
