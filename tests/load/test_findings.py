@@ -67,7 +67,7 @@ IMPOSSIBLE = {
             "ttfo_ns": 0,
             "ttfo_earliest_ns": 0,
             "head_ns": 0,
-            "first_event_ns": 0,
+            "first_event_ns": None,
             "delta_ns": (0, 200_000_000, 300_000_000, 400_000_000, 500_000_000),
         }
     ],
