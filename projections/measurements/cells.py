@@ -8,7 +8,8 @@
 3. A failed canary leaves out its own run and all that followed in the same launch.
 4. A cell that was broken off is done again whole by a run that goes on with the old one: then its runs in
    the launches of the old one are left out.
-5. Runs of one cell were carried out by one plan. Where plans differ, the newest counts.
+5. Runs of one cell were carried out by one plan, on what was launched and on hardware alike. Where these differ,
+   those of the newest run count.
 6. Rows are bytes that are read through the evidence, checked against the digest that was signed. They have one row
    for each planned request, and a second only where the first was sent on a stale connection. No two runs have the
    same rows: nanoseconds never come twice.
@@ -26,6 +27,7 @@ from anvil.ledger.events.load import IMPOSSIBLE, ProtocolKind
 from anvil.ledger.rows import Row, read_rows
 from anvil.projections.evidence import Evidence
 from anvil.projections.figures import ArtifactName, Source
+from anvil.projections.measurements.served import Served, served
 from anvil.projections.plans import Plans
 from anvil.projections.record import Campaign, Kept, Launch
 
@@ -39,6 +41,7 @@ Reason = Literal[
     "canary_failed",
     "done_again",
     "another_plan",
+    "otherwise_served",
     "impossible",
     "rows_gone",
     "rows_differ",
@@ -53,6 +56,7 @@ _REASONS: dict[Reason, str] = {
     "canary_failed": "the engine had answered a short exact question wrongly",
     "done_again": "its cell was broken off, and was done again by a run that went on with this one",
     "another_plan": "it was carried out by another plan than the newest run",
+    "otherwise_served": "what was launched for it, or its hardware, is not that of the newest run",
     "impossible": "what was found in it cannot be",
     "rows_gone": "its rows are gone",
     "rows_differ": "its rows are not what its event says",
@@ -83,6 +87,8 @@ class Run:
     source: Source
     event: LoadMeasured
     rows: tuple[Row, ...]
+    served: Served
+    """What it was measured on."""
 
     @property
     def name(self) -> str:
@@ -143,6 +149,7 @@ class _Seen:
 
     launch: int
     kept: Kept
+    served: Served
     event: LoadMeasured
     is_after_nonsense: bool
     is_done_again: bool
@@ -164,7 +171,7 @@ def cells(evidence: Evidence, campaign: Campaign) -> tuple[Cell, ...]:
         candidates = [plans.candidate_of(launch) for launch in launches]
         for launch in launches:
             again = _done_again(campaign, attempt, launch)
-            for seen in _seen(launch.number, launch.events, again):
+            for seen in _seen(evidence, campaign, launch, again):
                 groups.setdefault((seen.event.protocol, seen.event.cell), []).append(seen)
         of = next((one for one in reversed(candidates) if one is not None), None)
         made += [_cell(evidence, of, attempt, key, group, taken) for key, group in groups.items()]
@@ -193,15 +200,18 @@ def _done_again(campaign: Campaign, attempt: str, launch: Launch) -> frozenset[t
     )
 
 
-def _seen(number: int, events: Iterable[Kept], again: frozenset[tuple[str, str]]) -> Iterator[_Seen]:
+def _seen(
+    evidence: Evidence, campaign: Campaign, launch: Launch, again: frozenset[tuple[str, str]]
+) -> Iterator[_Seen]:
     """Yield the measured runs of a launch; a canary before a warm-up counts as well (rule 3)."""
     is_nonsense = False
-    for kept in events:
+    for kept in launch.events:
         if isinstance(kept.event, LoadMeasured):
             is_nonsense = is_nonsense or kept.event.canary == "failed"
             if kept.event.phase == "measured":
                 is_again = (kept.event.protocol, kept.event.cell) in again
-                yield _Seen(number, kept, kept.event, is_nonsense, is_again)
+                on = served(evidence, campaign, launch, kept)
+                yield _Seen(launch.number, kept, on, kept.event, is_nonsense, is_again)
 
 
 def _cell(
@@ -245,7 +255,7 @@ def _run(evidence: Evidence, attempt: str, seen: _Seen, taken: set[str]) -> Run 
         digests = {str(item.digest) for item in seen.kept.artifacts if item.name == ROWS}
         if rows is not None and not digests & taken:
             taken |= digests
-            return Run(attempt, seen.launch, source, seen.event, rows)
+            return Run(attempt, seen.launch, source, seen.event, rows, seen.served)
         reason = "rows_differ" if rows is None else "rows_again"
     why = reason or "retracted_or_disowned"
     return LeftOut(attempt, seen.launch, seen.kept.entry_hash, source, seen.event, why)
@@ -314,17 +324,23 @@ def are_one_plan(one: Cell, other: Cell) -> bool:
 
 
 def _of_one_plan(cell: Cell) -> Cell:
-    """Return a cell without the runs of other plans than that of its newest run (rule 5)."""
+    """Return a cell with those runs that are repetitions of its newest (rule 5)."""
     if not cell.runs:
         return cell
-    plan = _plan(cell.runs[-1].event)
-    others = tuple(
-        LeftOut(run.attempt, run.launch, run.source.entry_hash, run.source, run.event, "another_plan")
-        for run in cell.runs
-        if _plan(run.event) != plan
-    )
-    runs = tuple(run for run in cell.runs if _plan(run.event) == plan)
-    return replace(cell, runs=runs, left_out=(*cell.left_out, *others))
+    newest = cell.runs[-1]
+    runs, others = [], []
+    for run in cell.runs:
+        reason: Reason | None = None
+        if _plan(run.event) != _plan(newest.event):
+            reason = "another_plan"
+        elif not run.served.is_like(newest.served):
+            reason = "otherwise_served"
+        if reason is None:
+            runs.append(run)
+        else:
+            left = LeftOut(run.attempt, run.launch, run.source.entry_hash, run.source, run.event, reason)
+            others.append(left)
+    return replace(cell, runs=tuple(runs), left_out=(*cell.left_out, *others))
 
 
 def _plan(event: LoadMeasured) -> tuple[object, ...]:

@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
+from support.fine.events import launched
 from support.fine.loads import failed_row, load
 from support.fine.stage import Stage
 from support.sides import MS, PLAIN, host, play, recipe, requests
@@ -166,6 +167,31 @@ def test_what_was_not_measured_alike_is_not_compared(changed: dict[str, Any], wh
 def test_prompts_within_one_percent_are_as_long() -> None:
     (pair,) = compared(two({**PLAIN, "slots": 1}, rows={"prompt_tokens": 4060})).pairs
     assert pair.obstacles == ()
+
+
+def test_an_attempt_that_was_launched_again_with_other_settings_is_not_averaged_over_both() -> None:
+    """Its key is the same; its figures would be of nothing that ever was."""
+    stage = Stage("mine")
+    stage.tell(recipe(("a", "tiny", PLAIN)))
+    stage.tell(launched(None), "tiny", "a")
+    play(stage, "a", (10, 10, 10))
+    stage.tell(recipe(("a", "tiny", {**PLAIN, "slots": 1}), ("b", "tiny", PLAIN)))
+    stage.tell(launched(None), "tiny", "a")
+    play(stage, "a", CONTROL)
+    play(stage, "b", TREATMENT)
+    made = compared(stage)
+    (pair,) = made.pairs
+    assert shown(made, "ttft.visible/1").control.figure.value == 100
+    assert [left.reason for left in pair.control.left_out] == ["otherwise_served"] * 3
+
+
+def test_runs_on_other_hardware_are_not_averaged() -> None:
+    stage = Stage("mine")
+    stage.tell(recipe(("a", "tiny", PLAIN), ("b", "tiny", PLAIN)))
+    play(stage, "a", (10, 10, 10), cores=64)
+    play(stage, "a", CONTROL)
+    (pair,) = compared(stage, "a", "a").pairs
+    assert [left.reason for left in pair.control.left_out] == ["otherwise_served"] * 3
 
 
 # --- what goes with it --------------------------------------------------------------------------------------
