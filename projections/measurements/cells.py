@@ -27,7 +27,7 @@ from anvil.ledger.events.load import IMPOSSIBLE, ProtocolKind
 from anvil.ledger.rows import Row, read_rows
 from anvil.projections.evidence import Evidence
 from anvil.projections.figures import ArtifactName, Source
-from anvil.projections.measurements.served import Served, served
+from anvil.projections.measurements.served import Launched, Served
 from anvil.projections.plans import Plans
 from anvil.projections.record import Campaign, Kept, Launch
 
@@ -204,14 +204,13 @@ def _seen(
     evidence: Evidence, campaign: Campaign, launch: Launch, again: frozenset[tuple[str, str]]
 ) -> Iterator[_Seen]:
     """Yield the measured runs of a launch; a canary before a warm-up counts as well (rule 3)."""
-    is_nonsense = False
+    is_nonsense, launched = False, Launched.of(evidence, campaign, launch)
     for kept in launch.events:
         if isinstance(kept.event, LoadMeasured):
             is_nonsense = is_nonsense or kept.event.canary == "failed"
             if kept.event.phase == "measured":
                 is_again = (kept.event.protocol, kept.event.cell) in again
-                on = served(evidence, campaign, launch, kept)
-                yield _Seen(launch.number, kept, on, kept.event, is_nonsense, is_again)
+                yield _Seen(launch.number, kept, launched.at(kept.index), kept.event, is_nonsense, is_again)
 
 
 def _cell(

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from anvil.ledger.events import HostObserved, RecipeDeclared
 from anvil.projections.evidence import Evidence
-from anvil.projections.record import Campaign, Kept, Launch
+from anvil.projections.record import Campaign, Launch
 
 
 @dataclass(frozen=True)
@@ -30,17 +30,35 @@ class Served:
         return all(one is None or another is None or one == another for one, another in pairs)
 
 
-def served(evidence: Evidence, campaign: Campaign, launch: Launch, run: Kept) -> Served:
-    """Return what a run of a launch was measured on."""
-    return Served(_plan(evidence, campaign, launch, run), _hardware(campaign, launch.attempt, run.index))
+@dataclass(frozen=True)
+class Launched:
+    """A launch: its plan, and the hosts that were observed for its attempt, by index."""
+
+    plan: tuple[object, ...] | None
+    hosts: tuple[tuple[int, HostObserved], ...]
+
+    @classmethod
+    def of(cls, evidence: Evidence, campaign: Campaign, launch: Launch) -> Launched:
+        """Return what is known of a launch (rules 1 and 2)."""
+        hosts = tuple(
+            (kept.index, kept.event)
+            for kept in campaign.general
+            if isinstance(kept.event, HostObserved) and kept.subject.attempt in (launch.attempt, None)
+        )
+        return cls(_plan(evidence, campaign, launch), hosts)
+
+    def at(self, index: int) -> Served:
+        """Return what the run at an index was measured on."""
+        before = [host for at, host in self.hosts if at < index]
+        return Served(self.plan, _hardware(before[-1]) if before else None)
 
 
-def _plan(evidence: Evidence, campaign: Campaign, launch: Launch, run: Kept) -> tuple[object, ...] | None:
-    first = launch.events[0].index
+def _plan(evidence: Evidence, campaign: Campaign, launch: Launch) -> tuple[object, ...] | None:
     found: tuple[object, ...] | None = None
     for kept in campaign.recipes:
         event = kept.event
-        if not isinstance(event, RecipeDeclared) or kept.stream != run.stream or kept.index > first:
+        is_before = bool(launch.events) and kept.index < launch.events[0].index
+        if not (isinstance(event, RecipeDeclared) and is_before and kept.stream == launch.events[0].stream):
             continue
         candidates = {one.key: (one.model, one.revision, one.quantization) for one in event.candidates}
         for one in event.attempts:
@@ -51,14 +69,10 @@ def _plan(evidence: Evidence, campaign: Campaign, launch: Launch, run: Kept) -> 
     return found
 
 
-def _hardware(campaign: Campaign, attempt: str, index: int) -> tuple[object, ...] | None:
-    found: tuple[object, ...] | None = None
-    for kept in campaign.general:
-        is_of = kept.subject.attempt in (attempt, None) and kept.index < index
-        if is_of and isinstance(kept.event, HostObserved):
-            placed = [gpu for gpu in kept.event.gpus if gpu.is_placed]
-            gpus = sorted(
-                (str(gpu.product), gpu.memory_bytes or 0, gpu.power_limit_milliwatts or 0) for gpu in placed
-            )
-            found = (kept.event.cpu_product, kept.event.cpu_cores, *gpus)
-    return found
+def _hardware(host: HostObserved) -> tuple[object, ...]:
+    gpus = (
+        (str(gpu.product), gpu.memory_bytes or 0, gpu.power_limit_milliwatts or 0)
+        for gpu in host.gpus
+        if gpu.is_placed
+    )
+    return (host.cpu_product, host.cpu_cores, *sorted(gpus))
