@@ -40,6 +40,10 @@ _PLAN = {
 }
 
 
+_FOUND_OUT = frozenset({"window_tokens", "aimed_tokens"})
+"""Parameters that the endpoint decides; what came of them are prompts, which are compared themselves (rule 3)."""
+
+
 class Obstacle(NamedTuple):
     """One thing that is not the same, and what it is on both sides."""
 
@@ -87,7 +91,10 @@ def _plans(before: LoadMeasured, after: LoadMeasured, allowed: frozenset[str]) -
         one, other = getattr(before, name), getattr(after, name)
         if one != other and PARAMETERS.get(name) not in allowed:
             yield Obstacle(words, _told(one), _told(other))
-    ours, theirs = ({one.name: one.value for one in plan.parameters} for plan in (before, after))
+    ours, theirs = (
+        {item.name: item.value for item in plan.parameters if item.name not in _FOUND_OUT}
+        for plan in (before, after)
+    )
     for name in dict.fromkeys((*ours, *theirs)):
         if ours.get(name) != theirs.get(name) and name not in allowed:
             yield Obstacle(f"parameter {name}", _told(ours.get(name)), _told(theirs.get(name)))

@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
-from support.fine.events import reported
+from support.fine.events import launched, reported
 from support.fine.loads import failed_row, load
 from support.fine.stage import Stage
 from support.sides import MS, PLAIN, counters, experiment, host, play, recipe, requests
@@ -143,6 +143,10 @@ def test_attempts_of_one_side_that_are_planned_differently_are_told() -> None:
         ({"output_cap_tokens": 128}, "cap of completion tokens"),
         ({"ignores_eos": True}, "whether the end of a text is ignored"),
         ({"shared_prefix_tokens": 100}, "shared prefix"),
+        (
+            {"parameters": (Parameter(name="thinking", value="enabled"),)},
+            "parameter thinking",
+        ),
         ({"arrival": "open-loop", "rate_per_s": "2.5"}, "arrival of requests"),
         ({"cache_state": "primed"}, "state of the prefix cache"),
         ({"rows": {"prompt_tokens": 4050}}, "actual prompt tokens, by more than 1 %"),
@@ -289,6 +293,31 @@ def test_two_numbers_of_one_engine_are_none() -> None:
     made = compared(stage)
     assert made.caches[1].why == "several kv capacity tokens were reported: 4096, 8192"
     assert {source.entry_hash for source in made.caches[1].sources} <= made.events
+
+
+def test_an_attempt_that_was_launched_again_with_other_settings_is_not_averaged_over_both() -> None:
+    """Its key is the same; its figures would be of nothing that ever was."""
+    stage = Stage("mine")
+    stage.tell(recipe(("a", "tiny", PLAIN)))
+    stage.tell(launched(None), "tiny", "a")
+    play(stage, "a", (10, 10, 10))
+    stage.tell(recipe(("a", "tiny", {**PLAIN, "slots": 1}), ("b", "tiny", PLAIN)))
+    stage.tell(launched(None), "tiny", "a")
+    play(stage, "a", CONTROL)
+    play(stage, "b", TREATMENT)
+    made = compared(stage)
+    (pair,) = made.pairs
+    assert shown(made, "ttft.visible/1").control.figure.value == 100
+    assert [left.reason for left in pair.control.left_out] == ["otherwise_served"] * 3
+
+
+def test_runs_on_other_hardware_are_not_averaged() -> None:
+    stage = Stage("mine")
+    stage.tell(recipe(("a", "tiny", PLAIN), ("b", "tiny", PLAIN)))
+    play(stage, "a", (10, 10, 10), cores=64)
+    play(stage, "a", CONTROL)
+    (pair,) = compared(stage, "a", "a").pairs
+    assert [left.reason for left in pair.control.left_out] == ["otherwise_served"] * 3
 
 
 # --- what goes with it --------------------------------------------------------------------------------------
