@@ -90,6 +90,7 @@ def _recipe() -> RecipeDeclared:
             )
             for attempt in range(ATTEMPTS)
         ),
+        experiments=(),
         continues=None,
         deadline_ready_ns=1_800_000_000_000,
         argv=None,

@@ -166,7 +166,7 @@ def test_rows_that_are_not_at_hand_refuse() -> None:
     with pytest.raises(PublicationRefused, match="not at hand"):
         cells(evidence, record.campaigns["mine"])
     other = type(artifacts)(artifacts.entries, artifacts.open, artifacts.measure, lambda _: spelled([]))
-    with pytest.raises(PublicationRefused, match="not as it was signed"):
+    with pytest.raises(PublicationRefused, match="gone or altered, and no event says so"):
         cells(Evidence(record, other.content), record.campaigns["mine"])
 
 
