@@ -22,14 +22,15 @@ from anvil.ledger.store import Store
 from anvil.projections.seen import read_events
 from anvil.projections.signed import require_signed
 
-EVENTS, QUICK = 100_000, 20_000
+EVENTS, SMALL = 100_000, 20_000
+"""Less than the small number is only asked for to try the measure itself."""
 ALONE = 10_000
 LIMIT_S, LIMIT_ALONE = 2.0, 4.0
 DOCUMENT = "candidate-failure.v1"
 
 
 def measure(setting: Setting) -> list[Row]:
-    events = EVENTS if setting.events > QUICK else setting.events
+    events = EVENTS if setting.events >= SMALL else setting.events
     site = qualified(setting.cache, events)
     one = middle(_rendered(site, CAMPAIGNS - 1) for _ in range(3))
     alone = qualified(setting.cache, ALONE, 1)
