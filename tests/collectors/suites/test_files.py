@@ -269,7 +269,7 @@ served_model = "tiny"
 def load(folder: Path, block: str) -> Any:
     path = folder / "mine.toml"
     path.write_text(RECIPE + block)
-    return load_recipe(path, complaints_of, complaints_of_suite)
+    return load_recipe(path, complaints_of, judge_suite=complaints_of_suite)
 
 
 def refused(folder: Path, block: str) -> tuple[str, str]:
