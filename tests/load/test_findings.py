@@ -185,7 +185,11 @@ def test_a_real_run_has_none_and_a_lying_endpoint_has_those_it_earns() -> None:
     with Server(
         chat=lambda asked: Chat("a b c", prompt_tokens=10, completion_tokens=9, cached_tokens=11)
     ) as server:
-        assert found_at(server, Asked(6, 5, 10)) == ["cap_exceeded", "more_cached_than_prompt"]
+        assert found_at(server, Asked(6, 5, 10)) == [
+            "cap_exceeded",
+            "more_cached_than_prompt",
+            "tokens_not_seen",
+        ]
 
 
 # --- the list ---------------------------------------------------------------------------------------------------------
