@@ -99,7 +99,7 @@ def run(
     elif recipe is not None:
         known = load_recipe(recipe, complaints_of, complaints_of_protocol, complaints_of_suite)
         ready = _plan(known, site, campaign, only, attempts, base_url)
-        planning = lambda _: ready  # noqa: E731
+        planning = partial(_as_it_is, ready)
     told = narrator()
     try:
         found, plan, done = asyncio.run(_run(planning, site, told))
@@ -122,6 +122,10 @@ def run(
 
 Planning = Callable[[Ledger], RunPlan]
 """Makes the plan when the ledger is open and what crashed runs left is collected."""
+
+
+def _as_it_is(plan: RunPlan, _: Ledger) -> RunPlan:
+    return plan
 
 
 def _require_one_way(recipe: str | None, resume: str | None, *, only_recover: bool, others: bool) -> None:

@@ -14,7 +14,7 @@ from typing import Annotated, Self
 
 from pydantic import Field, model_validator
 
-from anvil.collectors.load.prompts import Sized, Wanted, size_prompts
+from anvil.collectors.load.prompts import Wanted, size_prompts
 from anvil.collectors.protocols.interface import (
     NOTHING_MORE,
     Cell,
@@ -27,7 +27,7 @@ from anvil.collectors.protocols.interface import (
     SeveralStreams,
     Tokens,
 )
-from anvil.ledger.events.checks import Parameter
+from anvil.collectors.protocols.sized import plan_of
 from anvil.ledger.events.load import CacheState, ProtocolKind
 
 
@@ -103,20 +103,7 @@ class Capacity:
         seed = ctx.seed_for(cell.name, phase, number)
         wanted = Wanted(ctx.parameters.input_tokens, seed, ctx.name, shared_tokens(ctx.parameters))
         sized = await size_prompts(wanted, range(count), ctx.tokens)
-        return RunPlan(
-            requests=tuple(
-                ctx.request(
-                    index,
-                    prompt.messages,
-                    cell.output_cap_tokens,
-                    ignore_eos=cell.ignores_eos,
-                )
-                for index, prompt in enumerate(sized.prompts)
-            ),
-            seed=seed,
-            prompts=sized.prompts,
-            observed=told(sized),
-        )
+        return plan_of(ctx, cell, sized, seed)
 
     def conclude(
         self, ctx: ProtocolContext[CapacityParameters], cell: Cell, plan: RunPlan, seen: RunSeen
@@ -136,13 +123,3 @@ class SharedPrefix(Capacity):
 def shared_tokens(parameters: CapacityParameters) -> int:
     """Return how many tokens at the start all prompts of a run share; 0 for `capacity`."""
     return parameters.shared_prefix_tokens if isinstance(parameters, SharedPrefixParameters) else 0
-
-
-def told(sized: Sized) -> tuple[Parameter, ...]:
-    """Return how the lengths of prompts were found, as an event lists it."""
-    found = [Parameter(name="prompt_length_basis", value=sized.basis)]
-    if sized.source is not None:
-        found.append(Parameter(name="token_source", value=sized.source))
-    if sized.shared_tokens is not None:
-        found.append(Parameter(name="shared_tokens_counted", value=sized.shared_tokens))
-    return tuple(found)

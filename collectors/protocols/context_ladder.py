@@ -28,7 +28,6 @@ from anvil.collectors.load.findings import Rung, falls
 from anvil.collectors.load.prompts import Wanted, size_prompts
 from anvil.collectors.load.record import RequestRecord
 from anvil.collectors.protocols.answers import Answered, answer_of
-from anvil.collectors.protocols.capacity import told
 from anvil.collectors.protocols.interface import (
     Cell,
     Concluded,
@@ -40,6 +39,7 @@ from anvil.collectors.protocols.interface import (
     SeveralTokens,
 )
 from anvil.collectors.protocols.needles import Layout, NeedlePrompt
+from anvil.collectors.protocols.sized import plan_of
 from anvil.ledger.events.checks import CheckCompleted, GeneratedPrompt, Parameter
 from anvil.ledger.events.load import ProtocolKind
 from anvil.ledger.public import SettingValue
@@ -112,15 +112,7 @@ class ContextLadder:
         seed = ctx.seed_for(cell.name, phase, number)
         wanted = Wanted(cell.input_target_tokens or 0, seed, ctx.name)
         sized = await size_prompts(wanted, range(count), ctx.tokens, layout.make)
-        return RunPlan(
-            requests=tuple(
-                ctx.request(index, prompt.messages, cell.output_cap_tokens)
-                for index, prompt in enumerate(sized.prompts)
-            ),
-            seed=seed,
-            prompts=sized.prompts,
-            observed=told(sized),
-        )
+        return plan_of(ctx, cell, sized, seed)
 
     def conclude(
         self, ctx: ProtocolContext[LadderParameters], cell: Cell, plan: RunPlan, seen: RunSeen

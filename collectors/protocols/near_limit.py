@@ -10,12 +10,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated
 
 from pydantic import Field
 
 from anvil.collectors.load.prompts import Wanted, size_problem, size_prompts
-from anvil.collectors.protocols.capacity import told
 from anvil.collectors.protocols.interface import (
     Cell,
     Concluded,
@@ -26,6 +26,7 @@ from anvil.collectors.protocols.interface import (
     RunSeen,
     Tokens,
 )
+from anvil.collectors.protocols.sized import plan_of
 from anvil.ledger.errors import CollectorError
 from anvil.ledger.events.checks import Parameter
 from anvil.ledger.events.load import ProtocolKind
@@ -86,18 +87,12 @@ class NearLimit:
             raise CollectorError(
                 "the endpoint tells no token counts, so no prompt near the limit can be made"
             )
-        (prompt,) = sized.prompts
-        return RunPlan(
-            requests=(ctx.request(0, prompt.messages, cell.output_cap_tokens, ignore_eos=cell.ignores_eos),),
-            seed=seed,
-            prompts=sized.prompts,
-            observed=(
-                Parameter(name="window_tokens", value=window),
-                Parameter(name="aimed_tokens", value=target),
-                *told(sized),
-            ),
-            notes={"target": target},
+        plan = plan_of(ctx, cell, sized, seed)
+        facts = (
+            Parameter(name="window_tokens", value=window),
+            Parameter(name="aimed_tokens", value=target),
         )
+        return replace(plan, observed=(*facts, *plan.observed), notes={"target": target})
 
     def conclude(
         self, ctx: ProtocolContext[NearLimitParameters], cell: Cell, plan: RunPlan, seen: RunSeen

@@ -17,7 +17,6 @@ from pydantic import BeforeValidator, Field, StringConstraints
 
 from anvil.collectors.load.arrivals import poisson
 from anvil.collectors.load.prompts import Wanted, size_prompts
-from anvil.collectors.protocols.capacity import told
 from anvil.collectors.protocols.interface import (
     Cell,
     Concluded,
@@ -28,6 +27,7 @@ from anvil.collectors.protocols.interface import (
     RunSeen,
     Tokens,
 )
+from anvil.collectors.protocols.sized import plan_of
 from anvil.ledger.events.load import ProtocolKind
 from anvil.ledger.metrics import send_lag
 from anvil.ledger.statistics import exact, mean
@@ -98,16 +98,7 @@ class OpenLoop:
         sized = await size_prompts(
             Wanted(ctx.parameters.input_tokens, seed, ctx.name, 0), range(count), ctx.tokens
         )
-        return RunPlan(
-            requests=tuple(
-                ctx.request(index, prompt.messages, cell.output_cap_tokens, ignore_eos=cell.ignores_eos)
-                for index, prompt in enumerate(sized.prompts)
-            ),
-            seed=seed,
-            prompts=sized.prompts,
-            observed=told(sized),
-            schedule=poisson(seed, str(cell.rate_per_s), count),
-        )
+        return plan_of(ctx, cell, sized, seed, poisson(seed, str(cell.rate_per_s), count))
 
     def conclude(
         self, ctx: ProtocolContext[OpenLoopParameters], cell: Cell, plan: RunPlan, seen: RunSeen

@@ -17,7 +17,6 @@ from typing import Annotated, Self
 from pydantic import Field, model_validator
 
 from anvil.collectors.load.prompts import Wanted, size_prompts
-from anvil.collectors.protocols.capacity import told
 from anvil.collectors.protocols.interface import (
     Cell,
     Concluded,
@@ -29,6 +28,7 @@ from anvil.collectors.protocols.interface import (
     Streams,
     Tokens,
 )
+from anvil.collectors.protocols.sized import plan_of
 from anvil.ledger.events.checks import Parameter
 from anvil.ledger.events.load import CacheState, ProtocolKind
 
@@ -88,15 +88,7 @@ class PrefixCache:
         given = ctx.parameters
         wanted = Wanted(given.input_tokens, seed, ctx.name, given.shared_prefix_tokens)
         sized = await size_prompts(wanted, range(begins, begins + count), ctx.tokens)
-        return RunPlan(
-            requests=tuple(
-                ctx.request(index, prompt.messages, cell.output_cap_tokens, ignore_eos=cell.ignores_eos)
-                for index, prompt in enumerate(sized.prompts)
-            ),
-            seed=seed,
-            prompts=sized.prompts,
-            observed=told(sized),
-        )
+        return plan_of(ctx, cell, sized, seed)
 
     def conclude(
         self, ctx: ProtocolContext[PrefixCacheParameters], cell: Cell, plan: RunPlan, seen: RunSeen

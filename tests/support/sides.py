@@ -44,6 +44,7 @@ def _attempt(key: str, candidate: str, settings: Mapping[str, SettingValue]) -> 
         image_id=None,
         settings=tuple(Setting(name=name, value=value) for name, value in settings.items()),
         checks=(),
+        suites=(),
         protocols=(),
     )
 
