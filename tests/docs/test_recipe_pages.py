@@ -66,7 +66,7 @@ def test_the_example_suite_is_one_that_can_be_run(tmp_path: Path) -> None:
     digest = f"sha256:{hashlib.sha256(file.encode()).hexdigest()}"
     recipe = tmp_path / "example.toml"
     recipe.write_text(f"{_TOML[0]}\n{selected.replace('sha256:…', digest)}")
-    found = load_recipe(recipe, complaints_of, complaints_of_suite)
+    found = load_recipe(recipe, complaints_of, judge_suite=complaints_of_suite)
     (suite,) = found.attempts[0].suites
     assert (suite.repetitions, suite.required_rate) == (5, "0.8")
 
