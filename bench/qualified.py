@@ -83,9 +83,13 @@ def _recipe() -> RecipeDeclared:
                 image_id=None,
                 settings=(),
                 checks=tuple(f"check-{number}" for number in range(CHECKS)),
+                suites=(),
+                protocols=(),
             )
             for attempt in range(ATTEMPTS)
         ),
+        experiments=(),
+        continues=None,
         deadline_ready_ns=1_800_000_000_000,
         argv=None,
     )

@@ -22,6 +22,9 @@ from anvil.ledger.events.checks import FailureClass
 DECODED_LIMIT = 32 << 20
 """How many bytes a body may have when decoded, unless a caller says otherwise."""
 
+_MEMBERS = 256
+"""How many members a coded body has at most. What follows a member is copied, so that the time grows with the square."""
+
 _CODINGS = {"gzip": 31, "x-gzip": 31, "deflate": 15}
 _LARGEST = 1 << 64
 
@@ -59,8 +62,11 @@ def content(exchange: Exchange, limit: int = DECODED_LIMIT) -> bytes:
 
 def _inflated(raw: bytes, window: int, limit: int) -> bytes:
     """Decode all members of a body, one after the other."""
-    size, rest, plain = len(raw), raw, b""
+    size, rest, plain, members = len(raw), raw, b"", 0
     while rest:
+        members += 1
+        if members > _MEMBERS:
+            raise Unreadable("malformed_body", f"more than {_MEMBERS} members of a content coding")
         unpacker = zlib.decompressobj(window)
         try:
             plain += unpacker.decompress(rest, limit + 1 - len(plain))

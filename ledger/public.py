@@ -267,6 +267,15 @@ MetricId = Annotated[
 SettingValue = bool | Count | DecimalText | Word | Digest | ModelId
 """What a setting or parameter can be."""
 
+ChangeName = Annotated[
+    str,
+    StringConstraints(pattern=r"^(?:--?)?[A-Za-z0-9][A-Za-z0-9._-]{0,99}$"),
+    Public(
+        "what an experiment changes: a setting, a field of an attempt, `env.NAME`, a parameter, or a flag `--name`"
+    ),
+]
+"""A thing that differs between the two sides of an experiment."""
+
 ProductName = Annotated[
     str,
     AfterValidator(_reviewed_product),

@@ -25,7 +25,9 @@ Unmeasurable = Literal[
     "fewer_than_two_tokens",
     "reasoning_not_streamed",
     "reasoning_in_one_delta",
+    "more_tokens_than_bytes",
     "output_in_one_read",
+    "first_output_holds_many",
 ]
 """Why a request has no decode rate: the first that applies."""
 

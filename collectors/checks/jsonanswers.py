@@ -75,7 +75,7 @@ def judge(ctx: CheckContext[Any], name: str, answer: Answer, value: dict[str, An
 def strict_faults(text: str, value: Any) -> list[Fault]:
     """Return what keeps a text from being `value` as JSON and nothing else."""
     try:
-        found = _read(text.strip(BLANKS))
+        found = strictly(text.strip(BLANKS))
     except (ValueError, RecursionError) as error:
         return [*_wrapped(text), Fault("deterministic_check_failed", f"not JSON: {error}")]
     if same(found, value):
@@ -124,7 +124,14 @@ def _first_object(text: str) -> tuple[int, int, Any] | None:
     return None
 
 
-def _read(text: str) -> Any:
+def strictly(text: str) -> Any:
+    """Return the value of a JSON text that all readers read alike.
+
+    Raises:
+        ValueError: it is none; a key that an object has twice is what readers differ about.
+        RecursionError: it is nested too deep.
+    """
+
     def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         if len(dict(pairs)) != len(pairs):
             raise _DoubledKeyError("an object has one key twice")

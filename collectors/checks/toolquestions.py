@@ -7,11 +7,11 @@ tool protocol in the visible text.
 
 from __future__ import annotations
 
-import json
 import re
 from typing import Any
 
 from anvil.collectors.checks.interface import CheckContext
+from anvil.collectors.checks.jsonanswers import strictly
 from anvil.collectors.checks.judging import Fault, Judgement, common_faults
 from anvil.collectors.interface import Answer, ToolCall
 
@@ -130,9 +130,9 @@ def _faults_of(call: ToolCall, city: str) -> list[Fault]:
 
 
 def parsed(call: ToolCall) -> Any:
-    """Return the arguments of a call, or null when they are not JSON."""
+    """Return the arguments of a call, or null when they are not JSON that all readers read alike."""
     try:
-        return json.loads(call.arguments)
+        return strictly(call.arguments)
     except (ValueError, RecursionError):
         return None
 

@@ -15,6 +15,7 @@ from anvil.collectors.importers import KINDS, importer_of
 from anvil.collectors.importers.interface import ImportRefused, Said, Taken
 from anvil.ledger.blobs import BlobStore
 from anvil.ledger.commands.output import answer, answer_json, json_option, place
+from anvil.ledger.commands.surroundings import require_publishable
 from anvil.ledger.drafts import Attachment, Draft
 from anvil.ledger.envelope import Envelope
 from anvil.ledger.events import (
@@ -28,6 +29,7 @@ from anvil.ledger.events import (
 )
 from anvil.ledger.files import read_plain
 from anvil.ledger.header import Header, Subject
+from anvil.ledger.publication.exceptions import exceptions_in_force
 from anvil.ledger.recording import Ledger
 from anvil.ledger.rowtable import MEDIA_TYPE
 from anvil.ledger.streams import record
@@ -139,6 +141,8 @@ def import_files(
         with Ledger.open(place().directory) as ledger:
             signer = ledger.signer("operator")  # first: no blob is kept for what cannot be signed
             _require_new(ledger, imports)
+            excepted = exceptions_in_force(ledger).values()
+            require_publishable(ledger.place, dict(_public_words(imports)), exceptions=excepted)
             drafts = [draft for one in imports for draft in _drafts(one, ledger.blobs, attached)]
             recorded = record(ledger, signer, drafts, purpose="import")
         indices = [where.index for where in recorded]
@@ -215,6 +219,27 @@ def _require_new(ledger: Ledger, imports: Sequence[_Import]) -> None:
                 f"{path}: campaign {header.subject.campaign!r} already holds {holds}, at index {index}",
                 advice=f"Import it under another --campaign, or take the other back: `anvil retract {index}`.",
             )
+
+
+def _public_words(imports: Sequence[_Import]) -> Iterator[tuple[str, str]]:
+    """Yield what would stand in the log in the clear, by its place; the same words once."""
+    seen: set[str] = set()
+    for one in imports:
+        for number, said in enumerate(one.taken.said, 1):
+            columns = () if said.rows is None else said.rows.columns
+            clear = [said.event.facts(), said.candidate, said.attempt, [column.name for column in columns]]
+            for text in _texts(clear):
+                if text not in seen:
+                    seen.add(text)
+                    yield f"{one.path.name}, statement {number}, text {len(seen)}", text
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict | list | tuple):
+        for item in value.values() if isinstance(value, dict) else value:
+            yield from _texts(item)
 
 
 def _headers(ledger: Ledger, event_type: str) -> Iterator[tuple[int, str, Header]]:

@@ -14,7 +14,7 @@ import click
 from anvil.collectors.checks import complaints_of
 from anvil.collectors.commands.gates import look_at_gates
 from anvil.collectors.endpoints import plain_url
-from anvil.collectors.protocols import complaints_of_protocol
+from anvil.collectors.protocols import complaints_of_pair, complaints_of_protocol
 from anvil.collectors.recipes import Recipe, load_recipe, parse_recipe
 from anvil.collectors.recovery import Recovery
 from anvil.collectors.running.interrupts import Interrupt, Interrupted, interruptible
@@ -87,7 +87,9 @@ def run(
     site = load_site(site_file)
     if only_gates and recipe is not None:
         look_at_gates(
-            load_recipe(recipe, complaints_of, complaints_of_protocol, complaints_of_suite),
+            load_recipe(
+                recipe, complaints_of, complaints_of_protocol, complaints_of_suite, complaints_of_pair
+            ),
             site,
             campaign,
             as_json=as_json,
@@ -97,7 +99,9 @@ def run(
     if resume is not None:
         planning = partial(_plan_rest, resume, site, base_url)
     elif recipe is not None:
-        known = load_recipe(recipe, complaints_of, complaints_of_protocol, complaints_of_suite)
+        known = load_recipe(
+            recipe, complaints_of, complaints_of_protocol, complaints_of_suite, complaints_of_pair
+        )
         ready = _plan(known, site, campaign, only, attempts, base_url)
         planning = partial(_as_it_is, ready)
     told = narrator()
@@ -151,6 +155,7 @@ def _plan_rest(stream: str, site: Site, base_url: str | None, ledger: Ledger) ->
         complaints_of,
         complaints_of_protocol,
         complaints_of_suite,
+        complaints_of_pair,
         suite_files=continued.suite_files,
     )
     attempt = recipe.attempt(continued.attempt)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
+from itertools import chain
 from typing import Any, Literal
 
 from anvil.collectors import failures
@@ -48,6 +49,11 @@ class Reading:
         self._problems: dict[FailureClass, str] = {}
         if exchange.failure is not None:
             self._problems[exchange.failure] = exchange.message
+
+    @property
+    def written(self) -> int:
+        """How many characters of reasoning and visible answer came so far."""
+        return sum(map(len, chain(self._visible, *self._reasoning.values())))
 
     # --- what is found ------------------------------------------------------------------------------
 

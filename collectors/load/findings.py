@@ -20,13 +20,16 @@ from typing import Literal
 
 from anvil.collectors.load.cachestate import DISAGREE, NOT_AS_WANTED, OTHERS, UNPROVED
 from anvil.collectors.load.prompts import size_problem
-from anvil.ledger.metrics import prefill_effective
+from anvil.ledger.metrics import decode_last_output, prefill_effective
 from anvil.ledger.rows import Row, RunRow
 from anvil.ledger.statistics import Number, mean, nearest_rank
 
 Severity = Literal["impossible", "suspicious", "limited"]
 
 _SECOND_NS = 1_000_000_000
+
+_LONG_PROMPT, _MANY_TOKENS, _BURST = 256, 16, 10
+"""From how many tokens on, and by how much, decoding is compared with prefill: short ones are ruled by latency."""
 
 FINDINGS: Mapping[str, tuple[Severity, str]] = MappingProxyType(
     {
@@ -62,6 +65,10 @@ FINDINGS: Mapping[str, tuple[Severity, str]] = MappingProxyType(
         "sent_late": (
             "suspicious",
             "requests of an open loop were sent later than their moments, so that the rate was not kept",
+        ),
+        "output_in_a_burst": (
+            "suspicious",
+            "output came ten times as fast as its prompt was read: it was held back, or the request waited",
         ),
         "ttft_falls_along_ladder": (
             "suspicious",
@@ -138,6 +145,8 @@ def _out_of_order(run: RunRow, row: Row, asked: Asked) -> bool:
     del asked
     moments = [row.head_ns, row.first_event_ns, row.ttfo_ns, row.ttft_ns, row.last_output_ns]
     known = [moment for moment in moments if moment is not None]
+    if row.first_event_ns == 0:
+        return True  # a stamp before the start is taken for the start: it came before it was asked for
     bounds = (
         (row.ttfo_earliest_ns, row.ttfo_ns),
         (row.ttft_earliest_ns, row.ttft_ns),
@@ -203,6 +212,19 @@ def _more_cached(run: RunRow, row: Row, asked: Asked) -> bool:
     )
 
 
+def _in_a_burst(run: RunRow, row: Row, asked: Asked) -> bool:
+    """Compare decoding with prefill: a token takes at least one pass over the weights, and so did the whole prompt.
+
+    What is held back until it is whole, by a proxy or an endpoint, comes in no time; its prompt seems to take long.
+    """
+    del run, asked
+    prompt, tokens = row.prompt_tokens, row.completion_tokens
+    decode, prefill = decode_last_output(row), prefill_effective(row)
+    if prompt is None or tokens is None or decode is None or prefill is None:
+        return False
+    return prompt >= _LONG_PROMPT and tokens >= _MANY_TOKENS and decode > _BURST * prefill
+
+
 def _cut_with_stop(run: RunRow, row: Row, asked: Asked) -> bool:
     del run
     is_at_cap = row.completion_tokens is not None and row.completion_tokens == asked.cap_tokens
@@ -221,6 +243,7 @@ _OF_ROWS: Mapping[str, Callable[[RunRow, Row, Asked], bool]] = {
     "cap_exceeded": _over_cap,
     "prefill_contradicts": _prefill_contradicts,
     "more_cached_than_prompt": _more_cached,
+    "output_in_a_burst": _in_a_burst,
     "cap_reached_with_stop": _cut_with_stop,
     "lengths_differ": _other_length,
 }

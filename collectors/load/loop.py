@@ -13,7 +13,8 @@
    fresh one.
 5. What went wrong is noted with its class and the run goes on. A run that is stopped, by `stop` or from
    the keyboard, keeps what was under way as it was. An interrupt waits for the loop, so that it cannot
-   come between a read and its being kept.
+   come between a read and its being kept. When the client may open no more files the run is aborted: that is
+   no failure of the endpoint's.
 6. The difference of the clocks is watched all the time (`anvil.collectors.load.clocks`).
 7. Whoever asks for it is given the record of a request that has ended while others go on, at most one at each
    look, and is told how far the run is. What was given is not held any longer.
@@ -28,6 +29,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from errno import EMFILE, ENFILE
 from selectors import EVENT_READ, EVENT_WRITE, DefaultSelector
 from threading import Event
 
@@ -106,6 +108,7 @@ class Loop:
         self._keep = keep
         self._told = told
         self._count = self._events = 0
+        self._is_short_of_files = False
 
     def run(self) -> tuple[RunRecord, tuple[RequestRecord, ...]]:
         """Send every request and return the record of the run; without the requests that `keep` was given.
@@ -116,7 +119,7 @@ class Loop:
         with self._selector, stamping(), _no_collection(), _interrupts(self._stop):
             self._begin()
             self._go_round()
-            aborted = self._give_up()
+            aborted = self._give_up() or self._is_short_of_files
         run = self.so_far(aborted=aborted)
         while self._keep is not None and self._ended:
             self._keep_one()
@@ -224,6 +227,9 @@ class Loop:
         try:
             slot.wire = Wire(self._target, slot.address)
         except OSError as error:
+            if error.errno in (EMFILE, ENFILE):
+                self._is_short_of_files = True
+                self._stop.set()
             self._lost(slot, error)
             return
         self._selector.register(slot.wire, EVENT_WRITE, slot)

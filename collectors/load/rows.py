@@ -16,6 +16,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from fractions import Fraction
 from typing import NamedTuple
 
 from pydantic import TypeAdapter, ValidationError
@@ -33,6 +34,10 @@ from anvil.ledger.rows import Clock, Outcome, Row, RunRow, Unmeasurable
 
 PARSER_VERSION = 1
 """The version of this parser (rule 6)."""
+
+_FEW_TOKENS = 4
+_TENTH = 10
+"""The first output may hold a few tokens, or a tenth of all: a rate that begins after it is then off by no more."""
 
 _WORD: TypeAdapter[str] = TypeAdapter(Word)
 _LABEL: TypeAdapter[str] = TypeAdapter(Label)
@@ -245,9 +250,35 @@ def _unmeasurable(answer: Answer, seen: Seen, times: _Times) -> Unmeasurable | N
         ((usage.completion_tokens or 0) < 2, "fewer_than_two_tokens"),
         (has_hidden and not any(answer.reasoning.values()), "reasoning_not_streamed"),
         (has_hidden and sum(seen.kinds.count(kind) for kind in "rm") == 1, "reasoning_in_one_delta"),
+        ((usage.completion_tokens or 0) > _output_bytes(answer), "more_tokens_than_bytes"),
         (len({came.read for came in times.deltas}) < 2, "output_in_one_read"),
+        (_holds_many(answer, seen), "first_output_holds_many"),
     )
     return next((reason for applies, reason in reasons if applies), None)
+
+
+def _output_bytes(answer: Answer) -> int:
+    """Return how many bytes of output came. A token that gives text gives at least one of them."""
+    texts = [answer.visible, *answer.reasoning.values()]
+    texts += [text for call in answer.tool_calls for text in (call.name, call.arguments)]
+    return sum(len(text.encode()) for text in texts)
+
+
+def _holds_many(answer: Answer, seen: Seen) -> bool:
+    """Say whether the first output is much more than one token: what came before it took no known time.
+
+    How many tokens it has the endpoint's counts tell, else its share of the characters.
+    """
+    total = answer.usage.completion_tokens or 0
+    along = seen.tokens()
+    characters = len(answer.visible) + sum(map(len, answer.reasoning.values()))
+    if along is not None:
+        first = Fraction(along[0])
+    elif characters:
+        first = Fraction(min(seen.first_written, characters) * total, characters)
+    else:
+        return False
+    return first > _FEW_TOKENS and first * _TENTH > total
 
 
 def _warnings(record: RequestRecord, answer: Answer, times: _Times) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ class Seen:
 
     `event_ends` are the offsets behind each event with data, `delta_ends` those of the events with
     output, `kinds` a letter for each of these; `first_content` is the number of the first with visible
-    content.
+    content, and `first_written` how many characters the first output had.
     """
 
     def __init__(self) -> None:
@@ -23,6 +23,7 @@ class Seen:
         self.delta_ends: list[int] = []
         self.kinds = ""
         self.first_content: int | None = None
+        self.first_written = 0
         self.comments = 0
         self.empty = 0
         self._tokens: list[int | None] = []
@@ -40,6 +41,8 @@ class Seen:
             return
         if "content" in reading.output and self.first_content is None:
             self.first_content = len(self.delta_ends)
+        if not self.delta_ends:
+            self.first_written = reading.written
         self.delta_ends.append(event.end)
         self.kinds += _LETTERS[next(iter(reading.output))] if len(reading.output) == 1 else "m"
         count = reported.get("completion_tokens") if reported is not None and reported is not before else None

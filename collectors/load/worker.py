@@ -8,6 +8,7 @@
    of whoever gave the job, stops the run in order.
 3. It prints a line of progress twice a second, and one line when all is done. Signals from the terminal are
    for whoever gave the job; it ignores them.
+4. It may open as many files as the system lets it: each connection is one.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from __future__ import annotations
 import gc
 import json
 import os
+import resource
 import signal
 import sys
 import threading
@@ -39,6 +41,8 @@ def main() -> None:
     """Do one job."""
     for number in (signal.SIGINT, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
+    most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     job = json.loads(sys.stdin.buffer.readline())
     try:
         done = _calibrated(job["calibrate"]) if "calibrate" in job else _loaded(job)

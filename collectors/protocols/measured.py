@@ -62,6 +62,7 @@ class Begun:
         canary: str,
         resolution_ns: int | None,
         observed: Sequence[Parameter],
+        thinking: str,
     ) -> Begun:
         """Return what is known before anything is sent."""
         made: list[GeneratedPrompt] = []
@@ -72,7 +73,10 @@ class Begun:
                     generator=line.generator, version=line.version, seed=line.seed, digest=prompts.digest
                 )
             ]
-        wanted = Parameter(name="cache_wanted", value=cell.cache_wanted)
+        asked = (
+            Parameter(name="cache_wanted", value=cell.cache_wanted),
+            Parameter(name="thinking", value=thinking),
+        )
         seen = [*plan.observed, *observed]
         facts = {
             "protocol": protocol,
@@ -94,7 +98,7 @@ class Begun:
             "prompts": [item.model_dump(mode="json") for item in made],
             "resolution_ns": resolution_ns,
             "canary": canary,
-            "parameters": [item.model_dump(mode="json") for item in (*cell.parameters, wanted)],
+            "parameters": [item.model_dump(mode="json") for item in (*cell.parameters, *asked)],
             "observed": [item.model_dump(mode="json") for item in seen],
         }
         return cls(subject, facts, prompts)

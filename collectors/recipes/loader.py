@@ -11,6 +11,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from anvil.collectors.recipes.consistency import JudgeCheck, JudgeProtocol, complaints
+from anvil.collectors.recipes.experiments import JudgePair
 from anvil.collectors.recipes.recipe import Recipe, RecipeFile
 from anvil.collectors.recipes.resolve import resolve_attempt
 from anvil.collectors.recipes.suitefiles import JudgeSuite, SuiteFiles, suite_complaints
@@ -34,11 +35,12 @@ def load_recipe(
     judge: JudgeCheck | None = None,
     judge_protocol: JudgeProtocol | None = None,
     judge_suite: JudgeSuite | None = None,
+    judge_pair: JudgePair | None = None,
 ) -> Recipe:
     """Return a recipe, read, found consistent and resolved.
 
     `judge` knows which checks there are and what they can be told, `judge_protocol` the same of protocols and
-    `judge_suite` of suites; without them these are not looked at.
+    `judge_suite` of suites, `judge_pair` what may differ between two protocols; without them these are not looked at.
 
     Raises:
         FileRefused: it is no recipe, or combines what cannot be; each problem has its line and what
@@ -47,7 +49,7 @@ def load_recipe(
     """
     source, content = _content(path_or_name)
     directory = None if source != str(path_or_name) else Path(source).parent
-    return parse_recipe(content, source, judge, judge_protocol, judge_suite, directory=directory)
+    return parse_recipe(content, source, judge, judge_protocol, judge_suite, judge_pair, directory=directory)
 
 
 def parse_recipe(
@@ -56,6 +58,7 @@ def parse_recipe(
     judge: JudgeCheck | None = None,
     judge_protocol: JudgeProtocol | None = None,
     judge_suite: JudgeSuite | None = None,
+    judge_pair: JudgePair | None = None,
     *,
     directory: Path | None = None,
     suite_files: Mapping[str, bytes] | None = None,
@@ -71,7 +74,7 @@ def parse_recipe(
     toml = read_toml(content, source, "recipe")
     file = validated(toml, RecipeFile)
     suites = SuiteFiles(file, directory, suite_files or {})
-    found = complaints(file, judge, judge_protocol)
+    found = complaints(file, judge, judge_protocol, judge_pair)
     toml.refuse([*found, *suites.complaints, *suite_complaints(file, suites, judge_suite)])
     return _recipe(toml, file, suites)
 

@@ -7,9 +7,13 @@
 3. A cell is finished when each of its measured runs left an event that is not aborted. A void run is one: nothing
    that was measured is measured again. Any other cell is done again as a whole, warm-up included, with other
    prompts; the runs that it has stay where they are, and belong to the old stream. The cells of `prefix-cache`
-   belong together: a repeat means nothing without its first burst on the same engine.
+   belong together: a repeat means nothing without its first burst on the same engine. Of two protocols whose runs
+   are carried out alternately a cell that is finished is not done again for the other's sake; that their runs did
+   not alternate any more is told where they are compared.
 4. What recovery told of the run in a stream of its own counts with it.
-5. The recipe is the one that the run kept, byte for byte. Where the engine answers is for the site to say.
+5. A run is gone on with once, so that nothing is measured twice, or by two at a time; what is left then is gone on
+   with by the run that did.
+6. The recipe is the one that the run kept, byte for byte. Where the engine answers is for the site to say.
 """
 
 from __future__ import annotations
@@ -104,12 +108,17 @@ def read_run(ledger: Ledger, stream: str) -> Continued:
     """Return what the events say of the run in `stream`.
 
     Raises:
-        CollectorError: there is no such run, it goes on, or its recipe is gone.
+        CollectorError: there is no such run, it goes on, another has gone on with it, or its recipe is gone.
     """
     found: list[tuple[Header, object]] = []
     streams = {stream}
     declared: tuple[Header, RecipeDeclared] | None = None
     for header in _since(ledger, stream):
+        if header.event == RecipeDeclared.event_type and header.facts["continues"] == stream:
+            raise CollectorError(
+                f"another run has gone on with the one in stream {stream!r}: what is left is its matter",
+                advice=f"anvil run --resume {header.stream}",
+            )
         if header.event == "stream.abandoned/1" and header.facts["abandoned"] == stream:
             streams.add(header.stream)
         if header.stream not in streams:

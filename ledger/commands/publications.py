@@ -9,6 +9,7 @@ from anvil.ledger.commands.output import answer, answer_json, spell, table, visi
 from anvil.ledger.elsewhere import elsewhere
 from anvil.ledger.errors import CannotVerify, LedgerError
 from anvil.ledger.note import VerifierKey
+from anvil.ledger.publication import layout
 from anvil.ledger.publication.verifying import NOT_PROVED, PublicationReport, verify_publication
 from anvil.ledger.wording import counted
 
@@ -64,7 +65,8 @@ def _yes(level: bool | None) -> str:
 def _recomputed(report: PublicationReport) -> str:
     if not report.recomputed:
         return _yes(report.recomputed)
-    return f"yes, with the bytes of {counted(report.read_again, 'artifact')}"
+    but = ", but NOT the pages" if report.pages_left_out else ""
+    return f"yes{but}, with the bytes of {counted(report.read_again, 'artifact')}"
 
 
 def _verdict(report: PublicationReport) -> str:
@@ -72,6 +74,10 @@ def _verdict(report: PublicationReport) -> str:
         return "Not verified."
     if report.withdrawn is not None:
         return "Verified, and withdrawn: it is not to be relied on."
+    if report.pages_left_out:
+        return (
+            f"Verified, but for its pages: read {layout.DOCUMENT}, or verify with the anvil that released it."
+        )
     return "Verified."
 
 
@@ -94,6 +100,7 @@ def _members(report: PublicationReport) -> dict[str, object]:
         "authentic": report.is_authentic,
         "supported": report.is_supported,
         "recomputed": report.recomputed,
+        "pages_left_out": report.pages_left_out,
         "artifacts_read_again": report.read_again,
         "not_proved": list(NOT_PROVED),
         "exit_code": report.exit_code,

@@ -10,10 +10,11 @@ from __future__ import annotations
 import os
 import pwd
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from anvil.ledger.elsewhere import elsewhere
+from anvil.ledger.events import TripwireExcepted
 from anvil.ledger.places import LedgerPlace
 
 _SETTINGS = ("ANVIL_", "VLLM_", "SGLANG_", "NCCL_", "CUDA_", "TRITON_", "TORCH_", "NVIDIA_", "LC_", "PYTEST_")
@@ -45,15 +46,19 @@ def _is_private(name: str, value: str) -> bool:
 
 
 def require_publishable(
-    place: LedgerPlace, words: dict[str, str], approving: Mapping[tuple[str, str], str] | None = None
+    place: LedgerPlace,
+    words: Mapping[str, str],
+    approving: Mapping[tuple[str, str], str] | None = None,
+    exceptions: Iterable[TripwireExcepted] = (),
 ) -> None:
     """Refuse words, by what they are called, that must not stand in the log for everybody, before they do.
 
-    `approving` are the words of a sealed field, by event and name, that a person is about to publish.
+    `approving` are the words of a sealed field, by event and name, that a person is about to publish; `exceptions`
+    are those in force for words that are somebody else's and cannot be said otherwise.
 
     Raises:
         PublicationRefused: the tripwire found something, or cannot be relied on.
         LedgerError: it is not installed.
     """
     if words:
-        elsewhere("public words")(place, words, private_surroundings(), approving or {})
+        elsewhere("public words")(place, words, private_surroundings(), approving or {}, exceptions)

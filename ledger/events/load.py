@@ -20,6 +20,23 @@ CacheState = Literal["cold", "shared_within_run", "primed", "unknown"]
 """What was in the prefix cache when the requests came."""
 
 
+IMPOSSIBLE = frozenset(
+    {
+        "clock_stepped",
+        "moments_out_of_order",
+        "gaps_do_not_sum",
+        "peak_rate_under_mean",
+        "more_in_flight_than_cap",
+        "cap_exceeded",
+        "prefill_contradicts",
+        "more_cached_than_prompt",
+        "requests_missing",
+        "requests_doubled",
+    }
+)
+"""Findings that contradict what the words mean: a figure made from such rows is wrong, so there is none."""
+
+
 class EngineCounter(Facts):
     """A counter that the engine keeps of itself, read before and after."""
 

@@ -25,11 +25,22 @@ VERIFIER_KEY = "log.vkey"
 RELEASE = "release"
 WITHDRAWN = "withdrawn"
 
-AFTERWARDS = (RELEASE, WITHDRAWN)
-"""Folders whose files are not in the manifest: they are about the event that names it."""
+PROOF_FILES = ("entries", "proofs", "checkpoint", "consistency")
+"""The files about an event that came after the manifest."""
+
+NOT_LISTED = frozenset(
+    {
+        *(f"{place}/{name}" for place in (RELEASE, WITHDRAWN) for name in PROOF_FILES),
+        *(f"{WITHDRAWN}/{page}" for page in PAGES.values()),
+    }
+)
+"""Files that are not in the manifest: they are about the event that names it. Of what was withdrawn only pages move."""
 
 MOST_BYTES = 256 << 20
 """Bytes in one file at most."""
+
+MOST_TOGETHER = 2 << 30
+"""Bytes in all files of a manifest at most: they are held while they are compared."""
 
 MOST_FILES = 10_000
 
@@ -51,8 +62,8 @@ def is_path(path: str) -> bool:
     return bool(_PATH.fullmatch(path)) and len(path) <= 200
 
 
-def read(folder: Path, path: str) -> bytes:
-    """Return the bytes of a file.
+def read(folder: Path, path: str, most: int = MOST_BYTES) -> bytes:
+    """Return the bytes of a file, of which there may be `most`.
 
     Raises:
         MalformedPublication: it is not there, is no plain file, leads elsewhere, or is too long.
@@ -65,7 +76,7 @@ def read(folder: Path, path: str) -> bytes:
         if place.is_symlink():
             raise MalformedPublication(f"{path} is a link")
     try:
-        return read_plain(place, MOST_BYTES)
+        return read_plain(place, min(most, MOST_BYTES))
     except OSError as error:
         raise MalformedPublication(f"{path} cannot be read: {error.strerror}") from error
 

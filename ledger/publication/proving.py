@@ -9,11 +9,10 @@ from anvil.ledger.header import Header
 from anvil.ledger.keyring import changes_keys
 from anvil.ledger.merkle import consistency_proof
 from anvil.ledger.note import SignedNote
+from anvil.ledger.publication import layout
 from anvil.ledger.publication.evidence import encode, encode_hashes, prove_all
 from anvil.ledger.recording import Ledger
 from anvil.ledger.storedtree import StoredTree
-
-PARTS = ("entries", "proofs", "checkpoint", "consistency")
 
 
 def proof_files(ledger: Ledger, entry_hash: str, since: Checkpoint, place: str) -> dict[str, bytes]:
@@ -40,4 +39,4 @@ def proof_files(ledger: Ledger, entry_hash: str, since: Checkpoint, place: str) 
         if since.size < state.size:
             consistency = encode_hashes(consistency_proof(since.size, state.size, read))
     parts = (entries, proofs, note, consistency)
-    return {f"{place}/{name}": content for name, content in zip(PARTS, parts, strict=True)}
+    return {f"{place}/{name}": content for name, content in zip(layout.PROOF_FILES, parts, strict=True)}

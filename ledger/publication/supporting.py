@@ -47,6 +47,7 @@ def check_support(files: Mapping[str, bytes], checked: Checked, manifest: Manife
         elif not _is_same(shown[pointer], leaf["value"], leaf["kind"]):
             message = f"{pointer} of the document is not the figure that its provenance states"
             found.append(Finding("figure-differs", message))
+    found += _check_once(leaves, shown)
     for leaf in leaves:
         found += _check_leaf(leaf, checked)
     found += check_disclosed(leaves, files, checked, manifest)
@@ -95,6 +96,27 @@ def _check_head(stated: dict[str, Any], document: bytes, manifest: Manifest) -> 
             yield Finding("figure-differs", f"the provenance is of another {group}: {name} differs")
     if stated.get("synthetic") is not False:
         yield Finding("unsupported", "it rests on synthetic streams, which are no evidence of anything")
+
+
+def _check_once(leaves: list[dict[str, Any]], shown: Mapping[str, Any]) -> Iterator[Finding]:
+    """Yield what is stated twice, of which a reader may take the other, and names that the document does not have."""
+    told: set[tuple[str, bool]] = set()
+    nodes = {node for pointer in shown for node in _above(pointer)}
+    for leaf in leaves:
+        pointer, is_key = leaf["pointer"], leaf["kind"] == "key"
+        if (pointer, is_key) in told:
+            yield Finding("unsupported", f"{pointer} is in the provenance twice")
+        told.add((pointer, is_key))
+        name = pointer.rpartition("/")[2].replace("~1", "/").replace("~0", "~")
+        if is_key and (pointer not in nodes or leaf["value"] != name):
+            yield Finding("figure-differs", f"{pointer} is a name in the provenance and not in the document")
+
+
+def _above(pointer: str) -> Iterator[str]:
+    """Yield a pointer and those of everything that it is in."""
+    while pointer:
+        yield pointer
+        pointer = pointer.rpartition("/")[0]
 
 
 def _check_leaf(leaf: dict[str, Any], checked: Checked) -> Iterator[Finding]:

@@ -1,7 +1,7 @@
 """Verifying a publication with nothing but its folder and the ledger's public key.
 
-1. *The files*: each one that the manifest names is there as it says, and no other but those of the
-   release and of a withdrawal.
+1. *The files*: each one that the manifest names is there as it says, and no other but the proofs of the
+   release and of a withdrawal, and the pages that a withdrawal moved.
 2. *The signed states*: the fold and the release checkpoint are signed by ledger keys that lead from the
    verifier key given, are of its ledger, and the one continues the other.
 3. *The events*: each is spelled as it must be, stands under the fold at its index, is signed by a key that
@@ -71,6 +71,8 @@ class PublicationReport:
     events: int = 0
     streams: int = 0
     recomputed: bool | None = None
+    pages_left_out: bool = False
+    """Whether there are pages that this anvil cannot make again: they may show anything."""
     read_again: int = 0
     """Artifacts whose bytes were here when it was made again."""
     released: PublicationReleased | None = None
@@ -157,12 +159,19 @@ class _Verification:
 
     def _read_files(self) -> None:
         listed = {item.path: item for item in self._manifest.files}
+        together = sum(item.size for item in self._manifest.files)
+        if together > layout.MOST_TOGETHER:
+            message = (
+                f"the manifest names {together:,} bytes; more than {layout.MOST_TOGETHER:,} are not read"
+            )
+            self._find("file-damaged", message)
+            return
         moved = self._folder / layout.WITHDRAWN
         for path, item in listed.items():
-            in_withdrawn = f"{layout.WITHDRAWN}/{path}"
-            place = in_withdrawn if (moved / path).is_file() else path
+            is_moved = path in layout.PAGES.values() and (moved / path).is_file()
+            place = f"{layout.WITHDRAWN}/{path}" if is_moved else path
             try:
-                content = self._files[path] = layout.read(self._folder, place)
+                content = self._files[path] = layout.read(self._folder, place, max(0, item.size))
             except MalformedPublication as error:
                 self._find("file-damaged", str(error))
                 continue
@@ -178,11 +187,7 @@ class _Verification:
                 )
         try:
             for path in layout.present(self._folder):
-                if (
-                    path not in listed
-                    and path != layout.MANIFEST
-                    and not path.startswith(tuple(f"{name}/" for name in layout.AFTERWARDS))
-                ):
+                if path not in listed and path != layout.MANIFEST and path not in layout.NOT_LISTED:
                     self._find("file-damaged", f"{path} is in the folder and not in the manifest")
         except MalformedPublication as error:
             self._find("file-damaged", str(error))
@@ -290,10 +295,7 @@ class _Verification:
         if old is None:
             return None
         try:
-            parts = {
-                n: layout.read(self._folder, f"{place}/{n}")
-                for n in ("entries", "proofs", "checkpoint", "consistency")
-            }
+            parts = {n: layout.read(self._folder, f"{place}/{n}") for n in layout.PROOF_FILES}
             proved = decode_evidence(parts["entries"], parts["proofs"])
             hashes = decode_hashes(parts["consistency"])
         except MalformedPublication as error:
@@ -369,9 +371,10 @@ class _Verification:
             message = f"{made.not_at_hand} artifacts behind its figures are private, and not at hand"
             found.append(Finding("not-checked", message))
         if made.pages_left_out:
-            found.append(
-                Finding("not-checked", "the pages were not made again: this anvil has other layouts")
-            )
+            pages = " and ".join(path for path in layout.PAGES.values() if path in self._files)
+            message = f"{pages} were not made again, since this anvil has other layouts: they may show other figures"
+            found.append(Finding("not-checked", message))
+        self._report.pages_left_out = made.pages_left_out
         self._report.recomputed = not differs
 
     def _find(self, code: Code, message: str) -> None:

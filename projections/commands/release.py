@@ -13,11 +13,20 @@ from anvil.ledger.errors import LedgerError, PublicationRefused
 from anvil.ledger.events import PublicationReleased
 from anvil.ledger.header import Subject
 from anvil.ledger.publication.exceptions import exceptions_in_force
-from anvil.ledger.publication.releasing import Files, Released, alone, release, require_releasable, resume
+from anvil.ledger.publication.releasing import (
+    Files,
+    Released,
+    alone,
+    find_release,
+    release,
+    require_releasable,
+    resume,
+)
 from anvil.ledger.recording import Ledger
 from anvil.projections.commands.layouts import read_template
 from anvil.projections.document import DOCUMENTS
 from anvil.projections.releasing import Guard, Prepared, Wanted, prepare
+from anvil.projections.takenback import require_standing
 
 
 @click.command("release")
@@ -84,7 +93,10 @@ def _prepare(ledger: Ledger, wanted: Wanted, as_of: int | None) -> Prepared:
             )
         note = ledger.checkpoint_of(as_of + 1)
     guard = Guard(tuple(private_surroundings()), exceptions_in_force(ledger))
-    return prepare(ledger.place, wanted, note, guard)
+    prepared = prepare(ledger.place, wanted, note, guard)
+    if find_release(ledger, prepared.event.manifest) is None:
+        require_standing(ledger, prepared)
+    return prepared
 
 
 def _again(ledger: Ledger, event: PublicationReleased, subject: Subject, layout: object) -> Files:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from anvil.projections.measurements.cells import Cell, LeftOut, Run, cells, joined
+from anvil.projections.measurements.cells import Cell, LeftOut, Run, are_one_plan, cells, joined
 from anvil.projections.measurements.deltas import Delta, Finding, delta
 from anvil.projections.measurements.measures import STATISTICS, Counts, Measure, Statistic, measure
 
@@ -16,6 +16,7 @@ __all__ = [
     "Measure",
     "Run",
     "Statistic",
+    "are_one_plan",
     "cells",
     "delta",
     "joined",

@@ -2,13 +2,17 @@
 
 1. A cell is an attempt, a protocol and a cell of it; `joined` puts those of several attempts of one candidate
    together. Only the measured phase belongs to it: a warm-up is in no figure.
-2. A run counts when it went to its end, its clock did not step, its rows are there and say what its event says,
-   and the engine had not begun to talk nonsense. Every other run is *left out*, by name and with its reason.
+2. A run counts when it went to its end, its clock did not step, nothing impossible was found in it, its rows are
+   there and say what its event says, and the engine had not begun to talk nonsense. Every other run is *left out*,
+   by name and with its reason.
 3. A failed canary leaves out its own run and all that followed in the same launch.
 4. A cell that was broken off is done again whole by a run that goes on with the old one: then its runs in
    the launches of the old one are left out.
-5. Runs of one cell were carried out by one plan. Where plans differ, the newest counts.
-6. Rows are bytes that are read through the evidence, checked against the digest that was signed.
+5. Runs of one cell were carried out by one plan, on what was launched and on hardware alike. Where these differ,
+   those of the newest run count.
+6. Rows are bytes that are read through the evidence, checked against the digest that was signed. They have one row
+   for each planned request, and a second only where the first was sent on a stale connection. No two runs have the
+   same rows: nanoseconds never come twice.
 """
 
 from __future__ import annotations
@@ -19,10 +23,11 @@ from typing import Literal
 
 from anvil.ledger.errors import MalformedLine, PublicationRefused
 from anvil.ledger.events import LoadMeasured, RecipeDeclared
-from anvil.ledger.events.load import ProtocolKind
+from anvil.ledger.events.load import IMPOSSIBLE, ProtocolKind
 from anvil.ledger.rows import Row, read_rows
 from anvil.projections.evidence import Evidence
 from anvil.projections.figures import ArtifactName, Source
+from anvil.projections.measurements.served import Launched, Served
 from anvil.projections.plans import Plans
 from anvil.projections.record import Campaign, Kept, Launch
 
@@ -36,8 +41,11 @@ Reason = Literal[
     "canary_failed",
     "done_again",
     "another_plan",
+    "otherwise_served",
+    "impossible",
     "rows_gone",
     "rows_differ",
+    "rows_again",
 ]
 """Why a run is left out."""
 
@@ -48,8 +56,11 @@ _REASONS: dict[Reason, str] = {
     "canary_failed": "the engine had answered a short exact question wrongly",
     "done_again": "its cell was broken off, and was done again by a run that went on with this one",
     "another_plan": "it was carried out by another plan than the newest run",
+    "otherwise_served": "what was launched for it, or its hardware, is not that of the newest run",
+    "impossible": "what was found in it cannot be",
     "rows_gone": "its rows are gone",
     "rows_differ": "its rows are not what its event says",
+    "rows_again": "its rows are those of a run before it",
 }
 
 _PLAN = (
@@ -76,6 +87,8 @@ class Run:
     source: Source
     event: LoadMeasured
     rows: tuple[Row, ...]
+    served: Served
+    """What it was measured on."""
 
     @property
     def name(self) -> str:
@@ -136,6 +149,7 @@ class _Seen:
 
     launch: int
     kept: Kept
+    served: Served
     event: LoadMeasured
     is_after_nonsense: bool
     is_done_again: bool
@@ -151,15 +165,16 @@ def cells(evidence: Evidence, campaign: Campaign) -> tuple[Cell, ...]:
     """
     plans = Plans.of(evidence, campaign)
     made = []
+    taken: set[str] = set()
     for attempt, launches in campaign.attempts.items():
         groups: dict[tuple[str, str], list[_Seen]] = {}
         candidates = [plans.candidate_of(launch) for launch in launches]
         for launch in launches:
             again = _done_again(campaign, attempt, launch)
-            for seen in _seen(launch.number, launch.events, again):
+            for seen in _seen(evidence, campaign, launch, again):
                 groups.setdefault((seen.event.protocol, seen.event.cell), []).append(seen)
         of = next((one for one in reversed(candidates) if one is not None), None)
-        made += [_cell(evidence, of, attempt, key, group) for key, group in groups.items()]
+        made += [_cell(evidence, of, attempt, key, group, taken) for key, group in groups.items()]
     return tuple(made)
 
 
@@ -185,23 +200,30 @@ def _done_again(campaign: Campaign, attempt: str, launch: Launch) -> frozenset[t
     )
 
 
-def _seen(number: int, events: Iterable[Kept], again: frozenset[tuple[str, str]]) -> Iterator[_Seen]:
+def _seen(
+    evidence: Evidence, campaign: Campaign, launch: Launch, again: frozenset[tuple[str, str]]
+) -> Iterator[_Seen]:
     """Yield the measured runs of a launch; a canary before a warm-up counts as well (rule 3)."""
-    is_nonsense = False
-    for kept in events:
+    is_nonsense, launched = False, Launched.of(evidence, campaign, launch)
+    for kept in launch.events:
         if isinstance(kept.event, LoadMeasured):
             is_nonsense = is_nonsense or kept.event.canary == "failed"
             if kept.event.phase == "measured":
                 is_again = (kept.event.protocol, kept.event.cell) in again
-                yield _Seen(number, kept, kept.event, is_nonsense, is_again)
+                yield _Seen(launch.number, kept, launched.at(kept.index), kept.event, is_nonsense, is_again)
 
 
 def _cell(
-    evidence: Evidence, candidate: str | None, attempt: str, key: tuple[str, str], group: list[_Seen]
+    evidence: Evidence,
+    candidate: str | None,
+    attempt: str,
+    key: tuple[str, str],
+    group: list[_Seen],
+    taken: set[str],
 ) -> Cell:
     runs, left = [], []
     for seen in group:
-        made = _run(evidence, attempt, seen)
+        made = _run(evidence, attempt, seen, taken)
         if isinstance(made, Run):
             runs.append(made)
         else:
@@ -223,14 +245,17 @@ def _together(group: list[Cell]) -> Cell:
     return _of_one_plan(whole)
 
 
-def _run(evidence: Evidence, attempt: str, seen: _Seen) -> Run | LeftOut:
+def _run(evidence: Evidence, attempt: str, seen: _Seen, taken: set[str]) -> Run | LeftOut:
+    """Return a run as it counts, or why not; `taken` are the digests of rows that count already."""
     source = evidence.source(seen.kept)
     reason = _unfit(evidence, seen, source)
     if source is not None and reason is None:
         rows = _rows(evidence, source, seen.event)
-        if rows is not None:
-            return Run(attempt, seen.launch, source, seen.event, rows)
-        reason = "rows_differ"
+        digests = {str(item.digest) for item in seen.kept.artifacts if item.name == ROWS}
+        if rows is not None and not digests & taken:
+            taken |= digests
+            return Run(attempt, seen.launch, source, seen.event, rows, seen.served)
+        reason = "rows_differ" if rows is None else "rows_again"
     why = reason or "retracted_or_disowned"
     return LeftOut(attempt, seen.launch, seen.kept.entry_hash, source, seen.event, why)
 
@@ -245,6 +270,8 @@ def _unfit(evidence: Evidence, seen: _Seen, source: Source | None) -> Reason | N
         return "done_again"
     if seen.is_after_nonsense:
         return "canary_failed"
+    if not IMPOSSIBLE.isdisjoint(seen.event.findings):
+        return "impossible"
     has_rows = ROWS in source.artifacts and ROWS not in evidence.gone(seen.kept)
     return None if has_rows else "rows_gone"
 
@@ -268,27 +295,51 @@ def _rows(evidence: Evidence, source: Source, event: LoadMeasured) -> tuple[Row,
     outcomes = [row.outcome for row in newest.values()]
     is_same = (
         head.parser_version == event.parser_version
+        and head.concurrency == event.concurrency
         and not head.stepped
         and not head.aborted
         and outcomes.count("completed") == event.completed
         and outcomes.count("failed") == event.failed
-        and len(newest) <= event.expected
+        and newest.keys() == set(range(event.expected))
+        and _are_sent_once(rows)
     )
     return rows if is_same else None
 
 
+def _are_sent_once(rows: tuple[Row, ...]) -> bool:
+    """Say whether each request has one row, or two of which the first failed on a stale connection (rule 6)."""
+    stale = {(row.index, 1) for row in rows if row.attempt == 1 and row.failure == "connection_stale"}
+    sent = [(row.index, row.attempt) for row in rows]
+    again = {(row.index, 1) for row in rows if row.attempt == 2}
+    return len(set(sent)) == len(sent) and again <= stale
+
+
+def are_one_plan(one: Cell, other: Cell) -> bool:
+    """Say whether two cells were carried out by one plan (rule 5) and read by one parser."""
+    before, after = one.plan, other.plan
+    if before is None or after is None:
+        return False
+    return _plan(before) == _plan(after) and before.parser_version == after.parser_version
+
+
 def _of_one_plan(cell: Cell) -> Cell:
-    """Return a cell without the runs of other plans than that of its newest run (rule 5)."""
+    """Return a cell with those runs that are repetitions of its newest (rule 5)."""
     if not cell.runs:
         return cell
-    plan = _plan(cell.runs[-1].event)
-    others = tuple(
-        LeftOut(run.attempt, run.launch, run.source.entry_hash, run.source, run.event, "another_plan")
-        for run in cell.runs
-        if _plan(run.event) != plan
-    )
-    runs = tuple(run for run in cell.runs if _plan(run.event) == plan)
-    return replace(cell, runs=runs, left_out=(*cell.left_out, *others))
+    newest = cell.runs[-1]
+    runs, others = [], []
+    for run in cell.runs:
+        reason: Reason | None = None
+        if _plan(run.event) != _plan(newest.event):
+            reason = "another_plan"
+        elif not run.served.is_like(newest.served):
+            reason = "otherwise_served"
+        if reason is None:
+            runs.append(run)
+        else:
+            left = LeftOut(run.attempt, run.launch, run.source.entry_hash, run.source, run.event, reason)
+            others.append(left)
+    return replace(cell, runs=tuple(runs), left_out=(*cell.left_out, *others))
 
 
 def _plan(event: LoadMeasured) -> tuple[object, ...]:

@@ -29,6 +29,8 @@ Result = Of[CheckCompleted]
 NO_QUESTIONS = frozenset({"identity", "canary", "finish", "reasoning-leak"})
 _LABELS = {"tools-streaming": "streaming-tools", "tool-result": "tool-result-continuation"}
 """What a check is called in documents, where that is not its id."""
+_CANARY = "canary"
+"""The check that a load protocol asks between its cells."""
 _PROTOCOL = "protocol"
 """The finding that says of which load protocol a verdict is."""
 _SIZE = re.compile(r"(?:^|[^a-z0-9])([0-9]+)(k|m)(?:[^a-z0-9]|$)")
@@ -129,10 +131,14 @@ class Checks:
 def results(attempt: Attempt) -> dict[str, Result]:
     """Return the newest result of each check of an attempt's newest launch (rule 1).
 
-    The verdicts of a load protocol, such as a rung's, are not among them.
+    The verdicts of a load protocol, such as a rung's and its canaries', are not among them.
     """
-    found = attempt.of(CheckCompleted)
-    return {result.event.selected_as: result for result in found if not _is_of_protocol(result)}
+    selected = () if attempt.plan is None else attempt.plan[1].checks
+    return {
+        result.event.selected_as: result
+        for result in attempt.of(CheckCompleted)
+        if result.event.selected_as in selected or not _is_of_protocol(result)
+    }
 
 
 def outcome(recorded: Recorded, attempts: tuple[Attempt, ...]) -> Figure:
@@ -207,7 +213,7 @@ def _label_of(result: Result) -> Figure:
 
 
 def _is_of_protocol(result: Result) -> bool:
-    return any(finding.name == _PROTOCOL for finding in result.event.findings)
+    return result.event.check == _CANARY or any(each.name == _PROTOCOL for each in result.event.findings)
 
 
 def _is_question(result: Result) -> bool:

@@ -8,7 +8,8 @@
    requests completed, runs that do not count, what came from a cache, and sizes that are not as planned are said
    in the evidence limit, too.
 4. A difference is that of a candidate from the control: the one that is decided to be `qualified-control` or `current`,
-   else the first. It is named by the candidate's quantization where its key ends with it, else by its key.
+   else the first. It is named by the candidate's quantization where its key ends with it, else by its key. Of what
+   was not measured by one plan there is none.
 """
 
 from __future__ import annotations
@@ -23,7 +24,16 @@ from anvil.ledger.rows import Row
 from anvil.ledger.statistics import mean, rounded
 from anvil.ledger.wording import counted
 from anvil.projections.figures import Figure, Group, Value, compose, derive
-from anvil.projections.measurements import Cell, Measure, Statistic, cells, delta, joined, measure
+from anvil.projections.measurements import (
+    Cell,
+    Measure,
+    Statistic,
+    are_one_plan,
+    cells,
+    delta,
+    joined,
+    measure,
+)
 from anvil.projections.measurements.measures import Unit
 from anvil.projections.recorded.campaign import Recorded, either, same
 
@@ -151,10 +161,7 @@ class Loads:
             stem = _stem(str(cell.candidate), declared.quantization)
             name = compose("the candidate and its control", lambda *_, stem=stem: f"{stem}_delta_percent", planned.stated("key"), self.recorded.key_of(str(base.candidate)))  # fmt: skip
             called = f"{cell.candidate} against {base.candidate}"
-            figures = {
-                key: delta(of(base, leaf), of(cell, leaf), called).figure.places(1)
-                for key, leaf in DIFFERENCES.items()
-            }
+            figures = {key: _difference(base, cell, leaf, called) for key, leaf in DIFFERENCES.items()}
             yield name, Group({"name": name, **figures})
 
     def _longest(self, candidate: str, cell: Cell) -> Group:
@@ -175,6 +182,16 @@ class Loads:
                 "Near the limit, passed says that each request was answered whole; nothing was asked of what stood in "
                 "the prompt."
             )
+
+
+def _difference(base: Cell, cell: Cell, leaf: Leaf, called: str) -> Figure:
+    """Return a difference as it is printed; null where it is not of the candidates alone (rule 4)."""
+    before, after = of(base, leaf), of(cell, leaf)
+    found = delta(before, after, called).figure
+    if base.runs and cell.runs and not are_one_plan(base, cell):
+        rule = f"{found.rule}; null: the two were not measured by one plan"
+        found = derive(rule, lambda *_: None, before.figure, after.figure)
+    return found.places(1)
 
 
 def control_of(verdicts: dict[str, list[Figure]]) -> str | None:

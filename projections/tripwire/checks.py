@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from anvil.ledger.events import TripwireExcepted
 from anvil.ledger.places import LedgerPlace
 from anvil.ledger.store import Store
 from anvil.projections.tripwire.canaries import Canaries
-from anvil.projections.tripwire.scanning import Tripwire
+from anvil.projections.tripwire.scanning import Excused, Tripwire
 from anvil.projections.tripwire.sealed import sealed_values
 
 
@@ -16,11 +17,12 @@ def require_publishable(
     words: Mapping[str, str],
     surroundings: Iterable[tuple[str, str]],
     approving: Mapping[tuple[str, str], str],
+    exceptions: Iterable[TripwireExcepted] = (),
 ) -> None:
     """Look at words that are about to stand in the log of `place`, by what they are called.
 
     The canaries are `surroundings` and everything that is sealed in the ledger, whatever stream it is in,
-    but for what is approved (see `sealed`).
+    but for what is approved (see `sealed`). `exceptions` are those in force.
 
     Raises:
         TripwireHit: one holds what must not be published.
@@ -32,4 +34,5 @@ def require_publishable(
         known = store.origin()
     finally:
         store.close()
-    Tripwire(canaries, known=[known]).require_clean(words.items())
+    excused = [Excused(event.detector, event.text) for event in exceptions]
+    Tripwire(canaries, excused, known=[known]).require_clean(words.items())

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from support.command import Anvil
 from support.importing import tokens
+from support.planted import PLANTED
 from support.published import DOCUMENTS, EVIDENCE, EVIDENCE_DIGEST, failure, lanes, spelled, summary
 from support.tools import SEEDS
 
@@ -52,6 +53,24 @@ def test_a_bad_file_is_one_clear_error_and_leaves_nothing(
     assert ran.err.startswith("Error: bad.json cannot be imported, and nothing was: ")
     assert "fault of anvil" not in ran.err
     assert len(ran.err.strip().splitlines()) <= 2
+    assert events(ledger) == before
+    assert contents() == []
+
+
+@pytest.mark.parametrize("planted", [PLANTED["hf"], "/home/somebody/models", "sk-ant-" + "api03-" + "x" * 40])
+@pytest.mark.parametrize("escaped", [False, True])
+def test_a_secret_in_a_file_does_not_get_into_the_log(ledger: Anvil, planted: str, escaped: bool) -> None:
+    """What stands in the log stays there: it is looked at before, and never shown."""
+    before = events(ledger)
+    content = spelled({**failure(), "decision": f"Not taken; see {planted} for more."})
+    if escaped:
+        content = content.replace(
+            planted[:3].encode(), "".join(f"\\u{ord(c):04x}" for c in planted[:3]).encode()
+        )
+    ran = ledger("import", written("leak.json", content))
+    assert (ran.code, ran.out) == (1, "")
+    assert "leak.json, statement" in ran.err
+    assert planted not in ran.err
     assert events(ledger) == before
     assert contents() == []
 

@@ -87,6 +87,13 @@ def test_a_bomb_of_members() -> None:
     assert DECODED_LIMIT < 64 << 20
 
 
+def test_many_members_of_nothing_are_not_read_for_hours() -> None:
+    with pytest.raises(Unreadable, match="more than 256 members") as caught:
+        content(coded(gzipped(b"") * (1 << 20), "gzip"))
+    assert caught.value.failure == "malformed_body"
+    assert content(coded(gzipped(b"a") * 256, "gzip")) == b"a" * 256
+
+
 # --- JSON --------------------------------------------------------------------------------------------
 
 JSON = st.recursive(

@@ -7,6 +7,7 @@ sockets each case goes once as it is and twenty times cut where a seeded draw sa
 from __future__ import annotations
 
 import itertools
+import json
 import random
 
 import pytest
@@ -187,3 +188,50 @@ def test_a_record_that_is_cut_is_refused() -> None:
         if raw[:at].count(b"\n") != 1 or raw[at - 1 : at] != b"\n":
             with pytest.raises(MalformedLine):
                 read_record(raw[:at])
+
+
+def test_tokens_that_cannot_have_come_give_no_decode_rate() -> None:
+    """Hidden reasoning that is counted and not told apart would make the visible tokens seem a hundred times as fast."""
+    chunks = [{"model": "test-model", "choices": [{"index": 0, "delta": {"content": "ab"}}]}] * 2
+    chunks += [
+        {"model": "test-model", "choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]},
+        {"model": "test-model", "choices": [], "usage": {"prompt_tokens": 9, "completion_tokens": 5}},
+    ]
+    events = [f"data: {json.dumps(chunk)}\n\n".encode() for chunk in chunks]
+    head = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ncontent-length: %d\r\n\r\n" % len(
+        b"".join(events)
+    )
+    found = row(head, *events)
+    assert (found.outcome, found.completion_tokens) == ("completed", 5)
+    assert found.decode_unmeasurable == "more_tokens_than_bytes"
+    fewer = [event.replace(b'"completion_tokens": 5', b'"completion_tokens": 4') for event in events]
+    assert row(head, *fewer).decode_unmeasurable is None
+
+
+@pytest.mark.parametrize("along", [False, True])
+def test_an_output_that_was_held_back_and_came_with_the_first_piece_gives_no_decode_rate(along: bool) -> None:
+    """Ninety tokens at once and ten more in a moment are not a hundred in that moment."""
+
+    def decode(first: int, rest: int) -> str | None:
+        texts = ["word " * first, *["word "] * rest]
+        counts = list(itertools.accumulate([first, *[1] * rest]))
+        chunks: list[dict[str, object]] = [
+            {
+                "model": "test-model",
+                "choices": [{"index": 0, "delta": {"content": text}}],
+                **({"usage": {"completion_tokens": count}} if along else {}),
+            }
+            for text, count in zip(texts, counts, strict=True)
+        ]
+        usage = {"prompt_tokens": 9, "completion_tokens": first + rest}
+        end = [{"index": 0, "delta": {}, "finish_reason": "stop"}]
+        chunks.append({"model": "test-model", "choices": end, "usage": usage})
+        events = [f"data: {json.dumps(chunk)}\n\n".encode() for chunk in chunks]
+        head = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ncontent-length: %d\r\n\r\n"
+        found = row(head % len(b"".join(events)), *events)
+        assert (found.outcome, found.completion_tokens) == ("completed", first + rest)
+        return found.decode_unmeasurable
+
+    assert decode(90, 10) == "first_output_holds_many"
+    assert decode(10, 90) is None
+    assert decode(3, 5) is None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import itertools
 import os
 import signal
@@ -30,6 +31,23 @@ KEY = "sk-not-a-real-key-0123456789"
 
 def indexes(records: tuple[RequestRecord, ...]) -> list[int]:
     return sorted(record.index for record in records)
+
+
+def test_a_client_that_may_open_no_more_files_aborts_its_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As failures of the endpoint they would be counted in documents."""
+    real, opened = loop.Wire, itertools.count(1)
+
+    def short(*arguments: Any) -> Any:
+        if next(opened) > 3:
+            raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+        return real(*arguments)
+
+    monkeypatch.setattr(loop, "Wire", short)
+    with Server(every=case("good")) as server:
+        run, records = load(server, count=4)
+    assert run.aborted
+    assert [record.failure for record in records] == [None, None, None, "connection_failed"]
+    assert "Too many open files" in records[-1].message
 
 
 def test_each_request_is_sent_once_and_no_more_are_under_way_than_allowed() -> None:

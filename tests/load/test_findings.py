@@ -19,6 +19,7 @@ from anvil.collectors.load.closed_loop import ClosedLoop
 from anvil.collectors.load.findings import FINDINGS, Asked, Finding, Rung, falls, find, most_in_flight
 from anvil.collectors.load.requests import PlannedRequest, Target
 from anvil.collectors.load.rows import read_request, write_rows
+from anvil.ledger.events.load import IMPOSSIBLE as NO_FIGURE
 from anvil.ledger.rows import Row, RunRow, read_rows
 
 ASKED = Asked(requests=1, cap_tokens=10, target_tokens=1000)
@@ -52,6 +53,7 @@ IMPOSSIBLE = {
         {"end_ns": 400_000_000},
         {"ttfo_earliest_ns": 100_000_001},
         {"first_event_ns": 100_000_001},
+        {"head_ns": 0, "first_event_ns": 0},
     ],
     "gaps_do_not_sum": [
         {"delta_ns": (100_000_000, 200_000_000, 499_999_999)},
@@ -65,7 +67,7 @@ IMPOSSIBLE = {
             "ttfo_ns": 0,
             "ttfo_earliest_ns": 0,
             "head_ns": 0,
-            "first_event_ns": 0,
+            "first_event_ns": None,
             "delta_ns": (0, 200_000_000, 300_000_000, 400_000_000, 500_000_000),
         }
     ],
@@ -193,3 +195,19 @@ def test_every_label_is_in_the_documentation() -> None:
     page = (Path(__file__).parents[2] / "docs" / "load.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| `([a-z_]+)` \| (impossible|suspicious|limited) \| (.+) \|$", page, re.MULTILINE)
     assert [(label, (severity, meaning)) for label, severity, meaning in rows] == list(FINDINGS.items())
+
+
+def test_what_is_impossible_is_what_gives_no_figure() -> None:
+    assert {label for label, (severity, _) in FINDINGS.items() if severity == "impossible"} == NO_FIGURE
+
+
+def test_an_answer_that_was_held_back_until_it_was_whole_is_suspicious() -> None:
+    """A thousand tokens of prompt took two seconds, and five hundred of output 4 ms."""
+    moments = {"ttfo_ns": 2_000_000_000, "ttfo_earliest_ns": 2_000_000_000, "ttft_ns": 2_000_000_000}
+    moments |= {"ttft_earliest_ns": 2_000_000_000, "end_ns": 2_004_000_000}
+    deltas = (2_000_000_000, 2_004_000_000)
+    last = {"last_output_ns": deltas[1], "last_output_earliest_ns": deltas[1], "delta_kinds": "cc"}
+    told = {**moments, **last, "delta_ns": deltas, "delta_earliest_ns": deltas, "completion_tokens": 500}
+    assert labels(row(**told), asked=Asked(1, 500, 1000)) == ["output_in_a_burst"]
+    assert labels(row(**{**told, "completion_tokens": 15}), asked=Asked(1, 500, 1000)) == []
+    assert labels(row(**{**told, "prompt_tokens": 255}), asked=Asked(1, 500, 255)) == []

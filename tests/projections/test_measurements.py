@@ -124,6 +124,8 @@ def test_failed_requests_are_counted_and_give_no_sample() -> None:
         ({"outcome": "void"}, "clock_stepped"),
         ({"canary": "failed"}, "canary_failed"),
         ({"completed": 3}, "rows_differ"),
+        ({"expected": 6}, "rows_differ"),
+        ({"findings": ("cap_exceeded",)}, "impossible"),
         ({"parser_version": 9}, "rows_differ"),
     ],
 )
@@ -135,6 +137,41 @@ def test_a_run_that_does_not_count_is_named_with_its_reason(more: dict[str, Any]
     assert [(one.event.run, one.reason) for one in cell.left_out] == [(2, reason)]
     assert cell.left_out[0].name == "run 2 of capacity-4k c1 of attempt a1"
     assert measure(cell, "ttft.visible/1", "mean_of_run_p50", "ms").figure.value == 5
+
+
+def test_rows_of_another_concurrency_do_not_count() -> None:
+    stage = staged(rows_of(*[5] * 5))
+    content = {"rows": Public(spelled(rows_of(*[6] * 5), concurrency=8))}
+    stage.tell(measured(rows_of(*[6] * 5), 2), "tiny", "a1", artifacts=content)
+    assert [(one.event.run, one.reason) for one in only(stage).left_out] == [(2, "rows_differ")]
+
+
+def test_rows_that_are_there_twice_do_not_count() -> None:
+    """The event counts requests, so that a fast one told again would pass for one, and weigh as two."""
+    stage = staged(rows_of(*[5] * 5))
+    slow = rows_of(1, *[500] * 5)
+    load(stage, "tiny", "a1", [*[slow[0]] * 9, *slow], 2)
+    assert [(one.event.run, one.reason) for one in only(stage).left_out] == [(2, "rows_differ")]
+
+
+def test_a_second_row_counts_where_the_first_was_sent_on_a_stale_connection() -> None:
+    stale = Row(**{**failed_row(0).model_dump(), "failure": "connection_stale"})
+    again = Row(**{**rows_of(5)[0].model_dump(), "attempt": 2})
+    stage = staged([stale, again, *rows_of(5, 5)[1:]], [failed_row(0), again, *rows_of(5, 5)[1:]])
+    cell = only(stage)
+    assert [run.event.run for run in cell.runs] == [1]
+    assert [(one.event.run, one.reason) for one in cell.left_out] == [(2, "rows_differ")]
+
+
+def test_the_rows_of_one_run_are_not_those_of_another() -> None:
+    """A run told twice would make its interval narrow for nothing."""
+    stage = staged(rows_of(*[5] * 5))
+    content = {"rows": Public(spelled(rows_of(*[6] * 5)))}
+    for run in (2, 3):
+        stage.tell(measured(rows_of(*[6] * 5), run), "tiny", "a1", artifacts=content)
+    cell = only(stage)
+    assert [run.event.run for run in cell.runs] == [1, 2]
+    assert [(one.event.run, one.reason) for one in cell.left_out] == [(3, "rows_again")]
 
 
 def test_after_nonsense_nothing_counts_any_more() -> None:
@@ -166,7 +203,7 @@ def test_rows_that_are_not_at_hand_refuse() -> None:
     with pytest.raises(PublicationRefused, match="not at hand"):
         cells(evidence, record.campaigns["mine"])
     other = type(artifacts)(artifacts.entries, artifacts.open, artifacts.measure, lambda _: spelled([]))
-    with pytest.raises(PublicationRefused, match="not as it was signed"):
+    with pytest.raises(PublicationRefused, match="gone or altered, and no event says so"):
         cells(Evidence(record, other.content), record.campaigns["mine"])
 
 

@@ -178,6 +178,7 @@ def test_the_verdict_of_a_rung_is_none_of_the_checks() -> None:
     rung = of.request("depth_50", "failed", "wrong_value", prompt_tokens=4096)
     findings = {"protocol": "context-ladder", "repetitions": 3}
     checked(stage, of.check("retrieval", rung, selected_as="context-ladder.rung-1", findings=findings))
+    checked(stage, of.check("canary", selected_as="context-ladder.canary-1"))
     made = [row(0, 10**8, 10**9, 20)]
     load(stage, "tiny", "a1", made, kind="context-ladder", protocol="context-ladder", cell="rung-1")
     assert functional(stage)["placements_passed"] == 1

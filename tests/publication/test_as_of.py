@@ -33,7 +33,7 @@ ENVIRONMENTS = (
 
 def released(folder: Path) -> dict[str, bytes]:
     """Return the files that are of the state; those of the event that came after it are proved by it."""
-    names = [name for name in layout.present(folder) if not name.startswith(layout.AFTERWARDS)]
+    names = [name for name in layout.present(folder) if name not in layout.NOT_LISTED]
     return {name: (folder / name).read_bytes() for name in names}
 
 
@@ -102,6 +102,19 @@ def test_a_state_that_nobody_asked_for_then_can_be_released(anvil: Anvil, made: 
     assert report.exit_code == 0, report.every_finding
     assert report.fold is not None
     assert report.fold.size == state + 1
+
+
+def test_an_earlier_state_is_not_published_with_what_was_retracted_since(anvil: Anvil, made: Laguna) -> None:
+    """The release is signed after the retraction, and the folder would not show it."""
+    state = last(made)
+    target = made.observed[-1].index
+    assert anvil("retract", target, "--reason", "It was another host.").code == 0
+    size = last(made)
+    ran = anvil("release", DOCUMENT, "--out", "then", "--as-of", state)
+    assert ran.code == 1
+    assert "which was retracted since" in ran.err
+    assert (last(made), Path("then").exists()) == (size, False)
+    assert anvil("release", DOCUMENT, "--out", "now").code == 0
 
 
 @pytest.mark.parametrize("index", ["999", "-1", "soon"])

@@ -133,6 +133,22 @@ def test_a_leaf_that_nobody_states_is_named(folder: Folder) -> None:
     folder.refused("unsupported", says="/verdict")
 
 
+@pytest.mark.parametrize("kind", ["leaf", "key"])
+def test_a_second_leaf_of_another_value_is_named(folder: Folder, kind: str) -> None:
+    """Whoever reads the first of two is told something else than was checked."""
+
+    def doubled(members: Any) -> None:
+        leaf = next(leaf for leaf in members["leaves"] if leaf["pointer"] == "/attempts/0/health")
+        members["leaves"].insert(0, {**leaf, "kind": kind, "value": "false"})
+
+    folder.edit(layout.PROVENANCE, doubled)
+    says = (
+        "/attempts/0/health is in the provenance twice" if kind == "leaf" else "is a name in the provenance"
+    )
+    report = folder.refused("tampered", says=says)
+    assert not report.is_supported
+
+
 def test_a_leaf_left_out_is_named(folder: Folder) -> None:
     folder.edit(layout.DOCUMENT, lambda members: members["attempts"].pop())
     folder.refused("figure-differs", says="/attempts/5/failure")

@@ -99,6 +99,18 @@ def test_what_is_finished_or_unknown_is_not_gone_on_with(bench: Bench) -> None:
     assert len(bench.seen()) == before
 
 
+def test_a_run_is_gone_on_with_once(bench: Bench) -> None:
+    """A second one would measure what the first had measured, and both would count."""
+    interrupt(bench, "c1, run 2 of 2", signal.SIGINT, behave="talks-slowly", checks=[], more=ONE)
+    first = last_run(bench)
+    resume(bench)
+    before = len(bench.seen())
+    ran = bench.run("--resume", first)
+    assert ran.code == 1
+    assert f"--resume {last_run(bench)}" in ran.err
+    assert len(bench.seen()) == before
+
+
 def test_policies_that_are_left_are_judged_over_all_checks_again(bench: Bench) -> None:
     interrupt(
         bench, "a1: coding", signal.SIGINT, behave="hangs", checks=["structured-json", "coding", "finish"]

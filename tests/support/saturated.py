@@ -188,6 +188,7 @@ def _import(ledger: Ledger) -> None:
             size_bytes=len(content),
             statements=len(taken.said),
             not_said=taken.not_said,
+            withheld=taken.withheld,
         )
         source = Attachment("source", taken.media_type, ledger.blobs.put(content), is_public=True)
         said = [Draft(one.event, Subject(CAMPAIGN, one.candidate, one.attempt)) for one in taken.said]

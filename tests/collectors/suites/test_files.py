@@ -73,6 +73,7 @@ def test_toml_and_json_say_the_same() -> None:
         ("call", Chat(content="ding"), "no_call"),
         ("call", Chat(calls=(Call("ring", '{"times": 2}'),)), "wrong_arguments"),
         ("call", Chat(calls=(Call("ring", '{"times": "3"}'),)), "invalid_arguments"),
+        ("call", Chat(calls=(Call("ring", '{"times": 2, "times": 3}'),)), "invalid_arguments"),
     ],
 )
 def test_a_wrong_answer_fails_its_item_alone(item: str, answer: Any, failure: str) -> None:

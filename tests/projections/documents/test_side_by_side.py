@@ -15,6 +15,7 @@ from support.fine.side_by_side import CANDIDATES, FP8, NVFP4, capacity_rows, sid
 from support.importing import tokens
 from support.tools import SEEDS
 
+from anvil.ledger.errors import PublicationRefused
 from anvil.ledger.events import ArtifactRedacted, EventRetracted, LoadMeasured
 from anvil.ledger.rows import Row
 from anvil.projections.document import find
@@ -280,5 +281,5 @@ def test_from_a_real_ledger_it_is_the_same_document(made: Draft, ledger: Any) ->
     assert drawn.limit.sentences() == made.limit.sentences()
     assert drawn.is_synthetic
     (ledger.blobs / "sha256").rename(ledger.blobs / "elsewhere")
-    with opened(ledger, None) as found, pytest.raises(Exception, match="not at hand"):
+    with opened(ledger, None) as found, pytest.raises(PublicationRefused, match="gone or altered"):
         draft(found.record, found.artifacts, find(NAME), campaign="qwen38-27b-sglang")

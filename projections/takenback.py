@@ -1,0 +1,67 @@
+"""What was taken back since a state: an earlier state is not published for the first time with it.
+
+1. Whoever has a publication sees the corrections up to its state. What was retracted, redacted, lost or disowned after
+   it, and before the release, nobody would see there, although the release is signed after them.
+2. Of a state that was released before its folder is made again all the same: it is out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from anvil.ledger.envelope import Envelope
+from anvil.ledger.errors import PublicationRefused
+from anvil.ledger.events import ArtifactMissing, ArtifactRedacted, EventRetracted, decode
+from anvil.ledger.header import Header
+from anvil.ledger.recording import Ledger
+from anvil.projections.figures import ArtifactName
+from anvil.projections.releasing import Prepared
+
+_TAKE_BACK = (EventRetracted.event_type, ArtifactRedacted.event_type, ArtifactMissing.event_type)
+
+
+def require_standing(ledger: Ledger, prepared: Prepared) -> None:
+    """Check that what is to be published rests on nothing that was taken back since its state (rule 1).
+
+    Raises:
+        PublicationRefused: it does.
+    """
+    for index, what in _taken_back(ledger, prepared):
+        raise PublicationRefused(
+            f"the state of {prepared.event.fold.size} entries rests on {what}, at index {index}: "
+            "whoever reads it could not know",
+            advice="Release what the ledger says since: without --as-of, or with a later one.",
+        )
+
+
+def _taken_back(ledger: Ledger, prepared: Prepared) -> Iterator[tuple[int, str]]:
+    """Yield where something behind a leaf was taken back, and what."""
+    leaves = prepared.draft.rendered.leaves
+    events = {event for leaf in leaves for event in leaf.support.events}
+    artifacts = {artifact for leaf in leaves for artifact in leaf.support.artifacts}
+    for row in ledger.store.of_types(_TAKE_BACK, prepared.event.fold.size):
+        header = Header.parse(Envelope.parse(row.entry).header)
+        match decode(header.event, header.facts, header.sealed):
+            case EventRetracted() as event if event.target in events:
+                yield row.entry_index, f"event {event.target[:16]}, which was retracted since"
+            case (ArtifactRedacted() | ArtifactMissing()) as event if (
+                ArtifactName(event.target, event.artifact) in artifacts
+            ):
+                yield (
+                    row.entry_index,
+                    f"artifact {event.artifact} of {event.target[:16]}, which is gone since",
+                )
+    keys = ledger.keyring().keys
+    for name in sorted(events):
+        index = ledger.store.index_of(bytes.fromhex(name))
+        entry = None if index is None else ledger.store.entry(index)
+        if index is None or entry is None:
+            continue
+        key = keys.get(Header.parse(Envelope.parse(entry).header).key)
+        if (
+            key is not None
+            and key.revoked is not None
+            and key.revoked >= prepared.event.fold.size
+            and key.disowns(index)
+        ):
+            yield key.revoked, f"event {name[:16]}, whose key was revoked since"
