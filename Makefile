@@ -26,7 +26,7 @@ EXTRA := /^xllamacpp==/,/[^\\]$$/
 
 $(READY): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit("anvil needs Python 3.11 or newer: make PYTHON=python3.11") if sys.version_info < (3, 11) else None'
-	@echo "making .venv"
+	@echo "making .venv; the first time takes a few minutes"
 	@[ -x $(BIN)/python ] || $(PYTHON) -m venv .venv
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r <(sed '$(EXTRA)d' constraints.txt)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .

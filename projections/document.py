@@ -26,6 +26,12 @@ DOCUMENTS: dict[str, str] = {
 }
 """Name to where it is."""
 
+NOTHING_RUN = (
+    "`anvil run RECIPE` records a run; `anvil import FILE --campaign NAME` takes in a published document. Of files of"
+    " measuring tools alone no document is made: `anvil status` shows what they say."
+)
+"""What to do when a campaign holds nothing that a document could be about."""
+
 
 @dataclass(frozen=True)
 class Prepared:

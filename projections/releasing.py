@@ -4,7 +4,8 @@
    same state gives the same files.
 2. Nothing synthetic leaves, neither what is shown nor what goes along.
 3. The events are checked as a stranger will check them; what would not verify does not leave.
-4. With a document go the bytes of the public artifacts that its leaves rest on, and of no private one.
+4. With a document go the bytes of the public artifacts that its leaves rest on or that were read to make it, and
+   of no private one: whoever makes it again reads the same.
 5. The tripwire looks at layouts, at each value, at each text in an event, at these bytes and at the finished files.
 """
 
@@ -159,7 +160,9 @@ def _require_real(made_draft: Draft, events: Iterable[Seen]) -> None:
 
 def _carried(made_draft: Draft, ledger: Opened) -> list[Disclosed]:
     """Return the artifacts that go along (rule 4)."""
-    rests_on = {name for leaf in made_draft.rendered.leaves for name in leaf.support.artifacts}
+    rests_on = {
+        name for leaf in made_draft.rendered.leaves for name in leaf.support.artifacts
+    } | made_draft.read
     named = (
         disclosed(name.event, ledger.artifacts.entries[name])
         for name in sorted(rests_on - ledger.record.gone)

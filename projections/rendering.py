@@ -12,9 +12,10 @@ from anvil.ledger.errors import PublicationRefused
 from anvil.ledger.events import RecipeDeclared
 from anvil.ledger.events.base import explain
 from anvil.projections.artifacts import Artifacts
-from anvil.projections.document import Document
+from anvil.projections.document import NOTHING_RUN, Document
 from anvil.projections.environment import Rendered, render
 from anvil.projections.evidence import Evidence
+from anvil.projections.figures import ArtifactName
 from anvil.projections.imported import candidates as imported_candidates
 from anvil.projections.imported import has_imports
 from anvil.projections.limits import EvidenceLimit
@@ -49,6 +50,8 @@ class Draft:
     rendered: Rendered
     limit: EvidenceLimit
     is_synthetic: bool
+    read: frozenset[ArtifactName] = frozenset()
+    """The artifacts whose bytes were read to make it, also those that no leaf rests on."""
 
     @property
     def subject(self) -> str | None:
@@ -87,13 +90,22 @@ def draft(
     chosen = _campaign(record, campaign)
     model = _candidate(record, chosen, candidate) if document.is_of_one_candidate else _all(candidate)
     layout = template or own_template(document)
-    prepared = document.prepare(Evidence(record, artifacts.content), chosen, model)
+    read: set[ArtifactName] = set()
+
+    def content(name: ArtifactName) -> bytes | None:
+        read.add(name)
+        return artifacts.content(name)
+
+    prepared = document.prepare(Evidence(record, content), chosen, model)
     rendered = render(layout.name, layout.source, prepared.root)
     _require_shape(document, rendered)
     artifacts.require((name for leaf in rendered.leaves for name in leaf.support.artifacts), record.gone)
     cited = frozenset(event for leaf in rendered.leaves for event in leaf.support.events)
     about = model if document.is_of_one_candidate else None
-    return Draft(document, chosen.name, about, layout, rendered, prepared.limit, _is_synthetic(chosen, cited))
+    is_synthetic = _is_synthetic(chosen, cited)
+    return Draft(
+        document, chosen.name, about, layout, rendered, prepared.limit, is_synthetic, frozenset(read)
+    )
 
 
 def _campaign(record: Record, name: str | None) -> Campaign:
@@ -116,11 +128,17 @@ def _candidate(record: Record, campaign: Campaign, key: str | None) -> str:
     ) | dict.fromkeys(imported_candidates(Evidence(record), campaign))
     if key is None and len(keys) == 1:
         return next(iter(keys))
+    if not keys:
+        raise PublicationRefused(
+            f"no candidate is declared in campaign {campaign.name!r}: nothing was run in it, and no document of one"
+            " was imported",
+            advice=NOTHING_RUN,
+        )
     if key is None or key not in keys:
         what = f"there is no candidate {key!r}" if key else "which candidate is to be chosen"
         raise PublicationRefused(
             f"{what} in campaign {campaign.name!r}",
-            advice=f"--candidate takes one of: {', '.join(keys) or 'none is declared'}.",
+            advice=f"--candidate takes one of: {', '.join(keys)}.",
         )
     return key
 

@@ -301,6 +301,10 @@ def _tell(imports: Sequence[_Import], indices: list[int]) -> None:
             answer(f"  said only in the file: {', '.join(one.taken.withheld)}")
     if indices:
         answer(f"Recorded at index {indices[0]} to {indices[-1]}. See `anvil status`.")
+        for one in imports:
+            if one.is_document:
+                document = one.taken.format.partition(".")[2].replace("/", ".")
+                answer(f"What it says: anvil render {document} --campaign {one.campaign}")
     else:
         answer("Nothing was recorded: this was a dry run.")
 

@@ -103,12 +103,12 @@ class _Reading:
         product = ask("product", lambda of: _text(library.nvmlDeviceGetName(of)))
         if product is not None and product not in PRODUCTS:
             self.found.absent[f"{at}.product"] = NOT_LISTED
+            self.found.names += [[f"{at}.product", product]]
         memory = ask(
             "memory_bytes", lambda of: _numbers(library.nvmlDeviceGetMemoryInfo(of), "total", "used")
         )
         processes = ask("processes", self._processes)
         self.found.names += [[f"{at}.uuid", uuid]] if uuid else []
-        self.found.names += [[f"{at}.product", product]] if product else []
         self.found.names += [[f"{at}.process", text] for text in processes or ()]
         clock, most = library.nvmlDeviceGetClockInfo, library.nvmlDeviceGetMaxClockInfo
         return Gpu(

@@ -45,7 +45,7 @@ def read_system(proc: Path = Path("/proc")) -> System:
     absent: dict[str, str] = {}
     names = [["host", socket.gethostname()]]
     model = _value(raw["cpuinfo"], "model name") or _value(raw["cpuinfo"], "Model")
-    if model:
+    if model and model not in PRODUCTS:
         names.append(["cpu", model])
     if model not in PRODUCTS:
         absent["cpu_product"] = NOT_LISTED if model else NO_PROC

@@ -48,7 +48,8 @@ def refusal(what: str, write: str) -> PydanticCustomError:
 
 def _plain_value(value: Any, inner: ValidatorFunctionWrapHandler) -> Any:
     if isinstance(value, float):
-        raise refusal(f"{value} has a fraction", f'Write it in quotes, as it is passed: "{value}"')
+        whole = f"Write {int(value)}, or it" if value.is_integer() else "Write it"
+        raise refusal(f"{value} has a fraction", f'{whole} in quotes, as it is passed: "{value}"')
     try:
         return inner(value)
     except ValidationError as error:

@@ -93,8 +93,8 @@ def validated(file: TomlFile, model: type[ModelT]) -> ModelT:
     try:
         return model.model_validate(_frozen(file.document))
     except ValidationError as error:
-        complaints = [_complaint(item, model) for item in error.errors(include_url=False)]
-        file.refuse(complaints)
+        items = error.errors(include_url=False)
+        file.refuse(_first_of_each([_complaint(item, model) for item in items]))
         raise
 
 
@@ -105,8 +105,22 @@ def _frozen(value: Any) -> Any:
     return tuple(_frozen(item) for item in value) if isinstance(value, list) else value
 
 
+def _first_of_each(complaints: list[Complaint]) -> list[Complaint]:
+    """Return one complaint for each place, and none of a block that only lacks what is wrong inside it.
+
+    What fits none of a union's types is told once for each of them, and a list whose items are all refused
+    is also told to be empty.
+    """
+    first: dict[KeyPath, Complaint] = {}
+    for complaint in complaints:
+        first.setdefault(complaint.at, complaint)
+    inside = {at[:length] for at in first for length in range(len(at))}
+    return [complaint for at, complaint in first.items() if at not in inside]
+
+
 def _complaint(item: Mapping[str, Any], model: type[BaseModel]) -> Complaint:
-    at = tuple(item["loc"])
+    # The types of a union stand among the keys, as ``tuple[…]`` or ``function-wrap[…]``.
+    at = tuple(step for step in item["loc"] if not (isinstance(step, str) and "[" in step))
     name = str(at[-1]) if at else "the file"
     found = f", found {str(item['input'])[:60]!r}" if not isinstance(item["input"], dict | tuple) else ""
     match item["type"]:
@@ -118,8 +132,22 @@ def _complaint(item: Mapping[str, Any], model: type[BaseModel]) -> Complaint:
             return Complaint(at, f"`{name}` is missing", f"Write `{name} = …`")
         case "literal_error":
             return Complaint(at, f"`{name}` cannot be this{found}", f"Write {item['ctx']['expected']}")
-        case _:
-            return Complaint(at, f"`{name}` cannot be this{found}", f"{item['msg']}")
+        case kind:
+            write = _AS_TOML.get(kind) or f"{item['msg']}"
+            if kind == "string_type" and isinstance(item["input"], int | float):
+                write = f'Write it in quotes: "{item["input"]}"'
+            return Complaint(at, f"`{name}` cannot be this{found}", write)
+
+
+_AS_TOML: Mapping[str, str] = {
+    "string_type": "Write text in quotes",
+    "int_type": "Write a whole number, without quotes",
+    "bool_type": "Write true or false, without quotes",
+    "tuple_type": "Write a list: [ …, … ]",
+    "dict_type": "Write a table: { name = value }",
+    "model_type": "Write a block with keys of its own",
+}
+"""What to write where a value is of another type, by the validator's name for it."""
 
 
 def _nearest(name: str, known: tuple[str, ...]) -> str:

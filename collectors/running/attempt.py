@@ -60,7 +60,10 @@ from anvil.ledger.events import Event, WeightsInspected
 from anvil.ledger.events.checks import CheckCompleted, FailureClass
 from anvil.ledger.events.launches import LaunchProblem
 
-FREE_IT = "Stop what holds it, or give the attempt another port or placement in the site file."
+FREE_IT = (
+    "Stop what holds it, or give the attempt's placement another port or GPU in the site file; where the attempt"
+    " names no placement, write another `port` into a copy of the recipe."
+)
 """What to do about a port or GPU that is taken."""
 
 _SECOND = 1_000_000_000

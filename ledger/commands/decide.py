@@ -34,7 +34,8 @@ from anvil.ledger.streams import record
     type=EventParam(),
     multiple=True,
     required=True,
-    help="An event that it rests on. Can be repeated.",
+    help="An event that it rests on, by its index; `anvil log --event check.completed` lists those of checks. Can be"
+    " repeated.",
 )
 @reason_option
 @click.option("--supersedes", type=EventParam(), help="The earlier decision that this one replaces.")

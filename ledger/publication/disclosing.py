@@ -1,9 +1,11 @@
-"""The bytes that go along: what the figures rest on, as far as it is public.
+"""The bytes that go along: what the figures rest on, and what was read to find that, as far as it is public.
 
-1. An artifact goes along when a leaf rests on it, its event shows its digest, and it is not gone. A private
-   one shows a commitment only, and never goes along.
+1. An artifact goes along when a leaf rests on it or the document was made by reading it, its event shows its
+   digest, and it is not gone. Rows decide that a run is not shown as well. A private artifact shows a commitment
+   only, and never goes along.
 2. Its bytes lie under the digest that the signed event shows, once, however many events name them.
-3. All of these are there and nothing else is, so that rows can neither be left out nor be swapped.
+3. All that a leaf rests on is there, so that rows can neither be left out nor be swapped, and nothing is there that
+   no event here names in the clear.
 
 What a leaf says it rests on is its provenance; that the provenance says it rightly is shown by making the
 document again (`anvil.ledger.publication.verifying`, rule 7).
@@ -50,8 +52,11 @@ def check_disclosed(
                 expected=one.digest,
                 found=named[name].digest if name in named else "nothing",
             )
-    for name in named.keys() - wanted.keys():
-        yield Finding("unsupported", f"artifact {_told(name)} goes along, and no figure rests on it")
+    for name, other in named.items():
+        if name not in wanted and other not in _in_the_clear(name, checked):
+            yield Finding(
+                "unsupported", f"artifact {_told(name)} goes along, and no event here names it in the clear"
+            )
     for one in named.values():
         content = files.get(layout.artifact(one.digest))
         found = "nothing" if content is None else layout.digest(content)
@@ -82,6 +87,14 @@ def _wanted(
                 one = disclosed(event, entry) if entry.name == name else None
                 if one is not None:
                     yield (event, entry.name), (one, leaf["pointer"])
+
+
+def _in_the_clear(name: Name, checked: Checked) -> list[Disclosed | None]:
+    """Return the public artifact that an event names so, if there is one."""
+    event, called = name
+    if event not in checked.by_hash:
+        return []
+    return [disclosed(event, entry) for entry in checked.by_hash[event][0].artifacts if entry.name == called]
 
 
 def _gone(checked: Checked) -> set[Name]:

@@ -70,44 +70,44 @@ class Conclusions:
         changed = "" if now == said else f", recorded as {said}"
         by = [str(each.index) for each in self.state.standing.supports(seen.entry_hash)]
         later = f", with the evidence of {', '.join(by)}" if by else ""
-        _print(f"{seen.index}: {describe(seen)} ({now}{changed}{later})", 4)
+        in_lines(f"{seen.index}: {describe(seen)} ({now}{changed}{later})", 4)
 
     def _print_note(self, kind: str, note: Note) -> None:
-        _print(f"{kind} {note.index}: {note.text}", 2)
+        in_lines(f"{kind} {note.index}: {note.text}", 2)
         self._print_cited("about", note.index, note.about)
 
     def _print_waiver(self, waiver: Waiver) -> None:
         stale = list(self._stale(waiver.index, waiver.about))
         ended = " (ENDED)" if waiver.has_ended(self.now) else ""
         mark = " (STALE)" if stale else ""
-        _print(
+        in_lines(
             f"waiver {waiver.index}: {waiver.gate}, by {waiver.granted_by}, "
             f"until {waiver.expires[:16]}Z{ended}{mark}",
             2,
         )
-        _print(waiver.reason, 6)
+        in_lines(waiver.reason, 6)
         self._print_cited("lets pass", waiver.index, waiver.about)
 
     def _print_decision(self, decision: Decision) -> None:
         stale = list(self._stale(decision.index, decision.rests_on))
         by = self._superseded_by(decision)
         mark = f" (superseded by {by})" if by is not None else " (STALE)" if stale else ""
-        _print(f"decision {decision.index}: {', '.join(decision.verdicts)}{mark}", 2)
-        _print(decision.sentence, 6)
+        in_lines(f"decision {decision.index}: {', '.join(decision.verdicts)}{mark}", 2)
+        in_lines(decision.sentence, 6)
         self._print_cited("rests on", decision.index, decision.rests_on)
         if decision.supersedes is not None:
             replaced = self.find(decision.supersedes)
             name = decision.supersedes[:16] if replaced is None else replaced.index
-            _print(f"supersedes decision {name}", 6)
+            in_lines(f"supersedes decision {name}", 6)
 
     def _print_cited(self, verb: str, index: int, cited: Iterable[str]) -> None:
         for entry_hash in cited:
             seen = self.find(entry_hash)
             if seen is not None:
                 brief = textwrap.shorten(describe(seen), _BRIEF, placeholder=" …")
-                _print(f"{verb} {seen.index}: {brief} ({status_of(seen, self.state.standing)})", 6)
+                in_lines(f"{verb} {seen.index}: {brief} ({status_of(seen, self.state.standing)})", 6)
             for reason in self._stale(index, (entry_hash,)):
-                _print(f"stale: {reason}", 8)
+                in_lines(f"stale: {reason}", 8)
 
     # -- for programs ----------------------------------------------------------------------------
 
@@ -213,7 +213,7 @@ def describe(seen: Seen) -> str:
     return f"{about.strip('/')}: {said}" if about.strip("/") else said
 
 
-def _print(text: str, indent: int) -> None:
+def in_lines(text: str, indent: int) -> None:
     """Print a text that was written by somebody, escaped, in lines that fit the terminal."""
     width = max(_NARROWEST, min(shutil.get_terminal_size().columns, _WIDEST))
     answer(

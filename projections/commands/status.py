@@ -16,7 +16,7 @@ from anvil.ledger.store import Store
 from anvil.ledger.wording import counted
 from anvil.projections.attempts import AttemptState, Runs, SuiteState, numbers
 from anvil.projections.campaigns import Campaigns, CampaignState, fold
-from anvil.projections.commands.conclusions import Conclusions
+from anvil.projections.commands.conclusions import Conclusions, in_lines
 from anvil.projections.importedresults import ImportedFile, sentence
 from anvil.projections.loads import CellState
 from anvil.projections.seen import Reading
@@ -86,9 +86,9 @@ def _print_import(file: ImportedFile) -> None:
         counts = f"{result.passed}/{'?' if result.expected is None else result.expected}"
         answer(f"    {result.outcome:<12} {f'{result.what} {result.called}':<40} {counts}")
         for found in result.findings:
-            answer(f"      {sentence(found)}")
+            in_lines(sentence(found), 6)
     for said in file.sentences():
-        answer(f"    {said}")
+        in_lines(said, 4)
 
 
 def _print_runs(runs: Runs, state: Campaigns) -> None:

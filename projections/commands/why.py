@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -77,7 +78,7 @@ def why(
         if leaf is None:
             raise PublicationRefused(
                 f"{file} has no leaf at {pointer!r}",
-                advice=f"It has, for example, {_some(made.rendered.leaves)}.",
+                advice=f"It has, for example, {_near(pointer, made.rendered.leaves)}.",
             )
         members = {
             "pointer": leaf.pointer,
@@ -120,8 +121,13 @@ def _kind(content: bytes, *, has_template: bool) -> Document:
     return found
 
 
-def _some(leaves: tuple[Leaf, ...]) -> str:
-    return ", ".join(leaf.pointer for leaf in leaves[-3:])
+def _near(pointer: str, leaves: tuple[Leaf, ...]) -> str:
+    """Return leaves below what was asked for, else those that are spelled like it."""
+    pointers = [leaf.pointer for leaf in leaves if leaf.kind in ("leaf", "empty")]
+    wanted = f"/{pointer.strip('/')}"
+    below = [one for one in pointers if one.startswith(f"{wanted}/")]
+    near = below or difflib.get_close_matches(wanted, pointers, n=3, cutoff=0.5) or pointers
+    return ", ".join(near[:3])
 
 
 def _cited(ledger: Opened, leaf: Leaf) -> list[Kept]:

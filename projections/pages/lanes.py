@@ -62,6 +62,11 @@ def parts(document: Mapping[str, Any]) -> dict[str, Any]:
         "verdicts": explained(figure.text for figure in decisions),
         "is_taken": not any(word in NOT_TAKEN for word, _ in explained([document["decision"].text])),
         "lanes": tuple(lanes),
+        "models": [
+            (key, value["repo"])
+            for key, value in members(document["checkpoints"]).items()
+            if isinstance(value, Mapping)
+        ],
         "comparisons": list(_cells(lanes)),
         "ladder": [(key, _rungs(lane)) for key, lane in lanes.items() if _rungs(lane)],
         "matrix": matrix(_outcomes(lanes, document["setting_experiments"])),

@@ -4,7 +4,7 @@
 2. A *placement passed* when an attempt ran there, every check that it selected has a result, and all passed. Attempts
    without a placement are one. A launch before that failed does not count, and is named.
 3. A check is listed when it passed wherever it was carried out. `identity` and the policies (`finish`,
-   `reasoning-leak`) ask the model nothing of their own: they decide, and are not listed.
+   `reasoning-leak`) ask the model nothing of their own, and a `canary` guards a load: they decide, and are not listed.
 4. A label is made from check, parameters and counts: how many tool calls of how many; of a retrieval the prompt
    tokens that the endpoint counted. A check that the recipe gave a name of its own keeps it; where that name
    says another size than was counted, the limit says so.
@@ -26,7 +26,7 @@ Result = Of[CheckCompleted]
 """What became of one check."""
 
 
-NO_QUESTIONS = frozenset({"identity", "finish", "reasoning-leak"})
+NO_QUESTIONS = frozenset({"identity", "canary", "finish", "reasoning-leak"})
 _LABELS = {"tools-streaming": "streaming-tools", "tool-result": "tool-result-continuation"}
 """What a check is called in documents, where that is not its id."""
 _CANARY = "canary"

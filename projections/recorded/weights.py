@@ -6,13 +6,15 @@
    not counted here, and the limit says so.
 3. Findings that are no danger by themselves (a stale checksum list, an odd name) are named, and decide nothing.
 4. Identities match when at least every tensor file has a stated one, and each is as stated. Where none is stated,
-   nothing matched and nothing differs: null.
+   nothing matched and nothing differs: null. They are Hugging Face's where the cache or the download names model and
+   revision; of those that a recipe states, as of a wheel's file, that is not known: null.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 from anvil.ledger.events import WeightsInspected
 from anvil.ledger.wording import counted
@@ -100,11 +102,14 @@ class Inspections:
                 "safetensors_tensors_verified": self._over("tensors in them", _sum, "tensors"),
                 "headers_ranges_and_file_lengths_valid": self._sound(),
                 "local_sha256_matches_hugging_face_lfs": self._over(
-                    "every tensor file has a stated identity, and each file that has one is as stated",
+                    "the cache or the download names model and revision, every tensor file has a stated identity,"
+                    " and each file that has one is as stated; null where the identities are not Hugging Face's",
                     _match,
                     "tensor_files",
                     "stated_identities",
                     "matched_identities",
+                    "model",
+                    "revision",
                 ),
                 "outcome": self.outcome(),
                 "shards": self.recorded.listing(
@@ -127,7 +132,7 @@ class Inspections:
 
     # --- figures over all that read the files ----------------------------------------------------------------
 
-    def _over(self, rule: str, function: Callable[[list[tuple[int, ...]]], Value], *fields: str) -> Figure:
+    def _over(self, rule: str, function: Callable[[list[tuple[Any, ...]]], Value], *fields: str) -> Figure:
         """Return a function of some fields of each inspection that read the files."""
         every = list(self.read.values())
         if not every:
@@ -135,7 +140,7 @@ class Inspections:
         figures = [source.stated(field) for source in every for field in fields]
         size = len(fields)
 
-        def apply(*values: int) -> Value:
+        def apply(*values: Any) -> Value:
             return function([values[at : at + size] for at in range(0, len(values), size)])
 
         return derive(rule, apply, *figures)
@@ -202,10 +207,12 @@ def _kinds(groups: list[tuple[int, ...]]) -> str:
     return f"{counted(files, 'file')}, {tensor_files} of them with tensors"
 
 
-def _match(groups: list[tuple[int, ...]]) -> bool | None:
-    if all(stated == 0 for _, stated, _ in groups):
+def _match(groups: list[tuple[Any, ...]]) -> bool | None:
+    if any(matched != stated for _, stated, matched, *_ in groups):
+        return False
+    if any(None in names for _, _, _, *names in groups) or all(group[1] == 0 for group in groups):
         return None
-    return all(stated >= files and matched == stated for files, stated, matched in groups)
+    return all(stated >= files for files, stated, *_ in groups)
 
 
 def _matched(groups: list[tuple[int, ...]]) -> str:

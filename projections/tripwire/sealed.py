@@ -2,7 +2,8 @@
 
 1. Every text in a sealed field is one, whole. Of pairs of a name and a text it is the text.
 2. What stands in the clear by its type as well (a model, a digest, a version, a setting) is no secret,
-   unless the field says who or where: the names of a host, paths, variables, identities.
+   unless the field says who or where: the names of a host, paths, variables, identities. A product on the
+   reviewed list is no secret anywhere.
 3. What a person approved word for word (`excerpt.approved`) is no secret any more, to that extent.
 """
 
@@ -17,6 +18,7 @@ from anvil.ledger.envelope import Envelope
 from anvil.ledger.events import ExcerptApproved
 from anvil.ledger.events.base import NamedTexts
 from anvil.ledger.header import Header
+from anvil.ledger.products import PRODUCTS
 from anvil.ledger.store import Store
 
 _WHO_AND_WHERE = frozenset({"names", "paths", "env", "identity"})
@@ -59,7 +61,7 @@ def sealed_values(
             approved.setdefault(key, []).append(header.facts["excerpt"])
     for where, text, says_who, key in found:
         is_approved = any(text in words for words in approved.get(key, ()))
-        if not is_approved and (says_who or text not in clear):
+        if not is_approved and text not in PRODUCTS and (says_who or text not in clear):
             yield where, text
 
 

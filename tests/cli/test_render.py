@@ -268,7 +268,7 @@ def test_a_document_that_does_not_come_out_of_the_ledger_has_no_why(
 def test_a_pointer_that_leads_nowhere_is_told_where_one_could(anvil: Anvil) -> None:
     ran = anvil("why", "draft.json", "/attempts/9/health")
     assert ran.code == 1
-    assert "/decision" in ran.err
+    assert "/attempts/5/health" in ran.err
 
 
 # --- refused --------------------------------------------------------------------------------------------------

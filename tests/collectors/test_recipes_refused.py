@@ -292,6 +292,28 @@ def test_all_problems_are_told_together_in_order_of_lines() -> None:
     assert [problem.line for problem in found] == sorted(problem.line for problem in found)
 
 
+def test_a_list_whose_items_are_refused_is_not_told_to_be_empty() -> None:
+    found = problems(GOOD.replace("served_model =", "served_name ="))
+    assert {problem.what for problem in found} == {"`served_model` is missing", "unknown key `served_name`"}
+
+
+def test_a_value_that_fits_no_type_is_told_once_and_in_the_words_of_toml() -> None:
+    (whole,) = problems(changed("target_tokens = 4096", "target_tokens = 4096.0"))
+    assert (whole.what, whole.write) == (
+        "4096.0 has a fraction",
+        'Write 4096, or it in quotes, as it is passed: "4096.0"',
+    )
+    (block,) = problems(changed('settings = { kv_cache_dtype = "auto" }', 'settings = ["auto"]'))
+    assert (block.what, block.write) == ("`settings` cannot be this", "Write a table: { name = value }")
+
+
+def test_a_share_without_quotes_is_told_to_be_quoted() -> None:
+    suite = '[[suites]]\nid = "tool"\nrequired_rate = 0.8\n'
+    (problem,) = problems(GOOD + suite)
+    assert problem.what == "`required_rate` cannot be this, found '0.8'"
+    assert problem.write == 'Write it in quotes: "0.8"'
+
+
 def test_a_secret_is_not_repeated() -> None:
     text = changed(
         '"--no-enable-prefix-caching",', '"--no-enable-prefix-caching", "--api-key", "correct-horse",'

@@ -242,3 +242,42 @@ def test_what_is_empty_says_so(name: str, changed: dict[str, Any], form: str) ->
     seen = imported(spelled({**PUBLISHED[name](), **changed}))
     made = pages.page(rendered(name, seen), STATE, fold(seen), form)
     assert made.count("nothing was found") >= len(changed)
+
+
+# --- answers first ---------------------------------------------------------------------------------------------
+
+
+def page_of(name: str, content: dict[str, Any]) -> str:
+    seen = imported(spelled(content))
+    return pages.page(rendered(name, seen), STATE, fold(seen), "html")
+
+
+@pytest.mark.parametrize("name", [SUMMARY, LANES])
+def test_the_models_stand_before_the_answers(name: str) -> None:
+    head = page_of(name, PUBLISHED[name]()).partition("What was decided?")[0]
+    content = PUBLISHED[name]()
+    models = [one["model"] for one in content["candidates"].values()] if name == SUMMARY else None
+    models = models or [one["repo"] for one in content["checkpoints"].values() if isinstance(one, dict)]
+    assert all(f">{model}</bdi>" in head for model in models)
+
+
+def test_one_candidate_alone_is_told_by_its_speed_and_not_compared() -> None:
+    content = PUBLISHED[SUMMARY]()
+    _, other = content["candidates"]
+    for part in content.values():
+        if isinstance(part, dict):
+            for name in [name for name in part if name == other or name.endswith("_delta_percent")]:
+                del part[name]
+    made = page_of(SUMMARY, content)
+    answers = made.partition('<div class="cards">')[2].partition("</div>")[0]
+    assert "How fast is it?" in answers
+    assert "Time to first token" in answers
+    assert "Which is faster" not in made
+
+
+def test_what_has_no_value_stands_once_below_the_answers() -> None:
+    content = {**PUBLISHED[SUMMARY](), "retained_failures_and_caveats": []}
+    made = page_of(SUMMARY, content)
+    answers, _, below = made.partition('<h2 id="nulls">')
+    assert "/retained_failures_and_caveats" in below
+    assert '<a href="#nulls">' in answers

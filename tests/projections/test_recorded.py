@@ -239,6 +239,14 @@ def test_identities_match_only_when_every_tensor_file_has_one(stated: int, match
     assert safety(stage)["local_sha256_matches_hugging_face_lfs"] is value
 
 
+@pytest.mark.parametrize(("matched", "value"), [(2, None), (1, False)])
+def test_identities_that_no_cache_states_are_not_said_to_be_hugging_faces(matched: int, value: Any) -> None:
+    stage = started()
+    told = {"tensor_files": 2, "stated_identities": 2, "matched_identities": matched}
+    stage.tell(of.inspected(**told, model=None, revision=None), "tiny", artifacts={"inventory": b"[]"})
+    assert safety(stage)["local_sha256_matches_hugging_face_lfs"] is value
+
+
 def test_files_whose_digests_were_taken_over_count_once() -> None:
     stage = started()
     first = stage.tell(

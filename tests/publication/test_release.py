@@ -23,6 +23,7 @@ from anvil.ledger.events import (
     TripwireExcepted,
 )
 from anvil.ledger.header import Subject
+from anvil.ledger.products import PRODUCTS
 from anvil.ledger.publication import layout
 from anvil.ledger.publication.verifying import verify_publication
 from anvil.projections.tripwire import scanning
@@ -200,6 +201,18 @@ def test_a_sealed_model_name_is_no_secret(anvil: Anvil, made: Laguna) -> None:
     )
     made.add(Draft(event, Subject(CAMPAIGN)), role="collector")
     assert anvil("release", DOCUMENT, *OUT).code == 0
+
+
+def test_a_product_on_the_reviewed_list_is_no_secret_and_another_is(anvil: Anvil, made: Laguna) -> None:
+    sealed_host(made, "NVIDIA H200")
+    made.add(said("It ran on an NVIDIA H200."))
+    assert "NVIDIA H200" in PRODUCTS
+    assert anvil("release", DOCUMENT, *OUT).code == 0
+    sealed_host(made, "Umbrella H200")
+    made.add(said("It ran on an Umbrella H200."))
+    ran = anvil("release", DOCUMENT, "--out", "again")
+    assert ran.code == 1
+    assert "private sealed names" in ran.err
 
 
 def test_the_environment_is_a_canary(anvil: Anvil, made: Laguna, monkeypatch: pytest.MonkeyPatch) -> None:

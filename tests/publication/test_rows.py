@@ -137,6 +137,34 @@ def test_rows_left_out_of_the_manifest_too_are_refused(folder: Folder, named: bo
     assert any("gone or altered" in f.message for f in report.recomputing)
 
 
+def test_rows_that_were_read_and_are_not_shown_go_along_so_that_all_comes_out_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from anvil.projections.document import DOCUMENTS
+
+    monkeypatch.setitem(DOCUMENTS, "candidate-failure.v1", "support.rows_document:FIRST_ALONE")
+    with at_home(tmp_path):
+        made = laguna(tmp_path / "ledger", ORIGIN)
+        measure(made, FIRST, SECOND, secret=SECRET)
+        folder = publish_rows(made, tmp_path / "published")
+    assert json.loads(folder.read(layout.DOCUMENT))["runs"] == [1]
+    assert folder.read(place(SECOND)) == SECOND
+    report = folder.verify(again=True)
+    assert report.exit_code == 0, report.every_finding
+
+
+def test_an_artifact_that_no_event_names_in_the_clear_is_refused(folder: Folder) -> None:
+    def invented(members: Any) -> None:
+        stray = {**members["artifacts"][0], "name": "record", "digest": layout.digest(SECRET)}
+        members["artifacts"] = sorted(
+            [*members["artifacts"], stray], key=lambda one: (one["event"], one["name"])
+        )
+
+    folder.write(place(SECRET), SECRET, listed=True)
+    folder.edit(layout.MANIFEST, invented, listed=False)
+    folder.refused("unsupported", "tampered", says="no event here names it in the clear")
+
+
 def test_a_file_that_no_figure_rests_on_is_refused(folder: Folder) -> None:
     stray = place(b"stray")
     folder.write(stray, b"stray", listed=True)

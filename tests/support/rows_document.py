@@ -24,6 +24,7 @@ from anvil.projections.limits import EvidenceLimit
 from anvil.projections.record import Campaign
 from anvil.projections.releasing import Guard, Wanted, prepare
 from anvil.projections.rendering import Template
+from support.fine import loads
 from support.laguna import CAMPAIGN, CANDIDATE, KEYS, Laguna, noon
 from support.published_folders import Folder, vkey
 
@@ -62,6 +63,21 @@ def prepared(evidence: Evidence, campaign: Campaign, _candidate: str) -> Prepare
     return Prepared(Group({**figures, "runs": Listing(basis, listed)}), EvidenceLimit((), ()))
 
 
+def first_alone(evidence: Evidence, campaign: Campaign, candidate: str) -> Prepared:
+    """Return the first run alone, after the rows of all were read."""
+    made = prepared(evidence, campaign, candidate)
+    kept = [one for launch in campaign.launches for one in launch.events]
+    first = next(one for one in evidence.sources(kept) if isinstance(one.event, LoadMeasured))
+    rows = numbers(evidence, first)
+    figures = {
+        "requests": derive("how many rows there are", lambda *values: len(values), *rows),
+        "p50": derive("the first, in ms", lambda first, *_: Fraction(first, 10**6), *rows),
+        "runs": Listing(rows[0], ((first.marked("a run", None), first.stated("run")),)),
+    }
+    return Prepared(Group(figures), made.limit)
+
+
+FIRST_ALONE = Document(NAME, "Rows", "rows.test/2", Shape, first_alone)
 DOCUMENT = Document(NAME, "Rows", "rows.test/2", Shape, prepared)
 
 
@@ -79,23 +95,7 @@ def rows(*milliseconds: float) -> bytes:
 
 def measured(run: int) -> LoadMeasured:
     """Return the event of a run."""
-    return LoadMeasured(
-        protocol="closed-loop",
-        version=1,
-        parser_version=1,
-        cell="c5",
-        run=run,
-        outcome="completed",
-        expected=3,
-        completed=3,
-        failed=0,
-        concurrency=5,
-        cache_state="cold",
-        resolution_ns=None,
-        parameters=(),
-        findings=(),
-        messages=None,
-    )
+    return loads.measured((), run, cell="c5", concurrency=5, expected=3, completed=3)
 
 
 def measure(made: Laguna, *runs: bytes, secret: bytes = b"what was sent and came back") -> None:

@@ -5,9 +5,9 @@
 2. A setting is a choice: `declared`. What a person says was set otherwise goes before the recipe.
 3. Checks are counted by whether they asked for thinking: passed of those that were carried out. Those
    that could not be are named beside. Policies over other checks (`finish`, `reasoning-leak`) and
-   `identity` are no questions to the model and are not counted.
+   `identity` are no questions to the model, a `canary` guards a load; they are not counted.
 4. What failed is told in the operator's words where there are any. Otherwise it is put together from
-   exit, readiness and failed checks, policies among them.
+   exit, readiness, failed checks, those that are not counted among them, and failed suites.
 5. Where it ran is withheld: a document shows a pseudonym of the placement.
 """
 
@@ -27,13 +27,14 @@ from anvil.ledger.events import (
     LaunchStarted,
     ObservationNoted,
     RecipeDeclared,
+    SuiteCompleted,
 )
 from anvil.ledger.events.observations import Claims
 from anvil.projections.figures import RANKED, Figure, Group, Source, compose, count, derive, is_stronger
 from anvil.projections.limits import Claim
 from anvil.projections.pseudonyms import Pseudonyms
 
-_NO_QUESTIONS = frozenset({"identity", "finish", "reasoning-leak"})
+_NO_QUESTIONS = frozenset({"identity", "canary", "finish", "reasoning-leak"})
 _CLAIMED = {
     "health": "health",
     "preflight_default": "checks as served",
@@ -189,6 +190,16 @@ class Attempt:
                     newest[check.check, check.thinking] = made
         yield from newest.values()
 
+    def _suites(self) -> list[Checked]:
+        newest = {
+            source.event.selected_as: _checked(
+                source, f"suite {source.event.selected_as}", "disabled", is_question=False
+            )
+            for source in self.sources
+            if isinstance(source.event, SuiteCompleted)
+        }
+        return list(newest.values())
+
     def _preflight(self, thinking: str, checks: list[Checked]) -> Figure:
         asked = [check for check in checks if check.is_question and check.thinking == thinking]
         if not asked:
@@ -210,10 +221,10 @@ class Attempt:
             _require_modest(figure)
         if words:
             return compose("the operator's words", lambda *texts: " ".join(texts), *words)
-        parts = [*self._exits(), *self._never_ready(), *_failed(checks)]
+        parts = [*self._exits(), *self._never_ready(), *_failed(checks), *_failed(self._suites())]
         if not parts:
             return self._nothing("no failure is recorded")
-        return compose("exit, readiness and failed checks", lambda *texts: "; ".join(texts), *parts)
+        return compose("exit, readiness, failed checks and suites", lambda *texts: "; ".join(texts), *parts)
 
     def _exits(self) -> Iterator[Figure]:
         for source in self.sources:

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from anvil.ledger.errors import PublicationRefused
 from anvil.projections.conclusions import Conclusions
 from anvil.projections.continuing import together
-from anvil.projections.document import Prepared
+from anvil.projections.document import NOTHING_RUN, Prepared
 from anvil.projections.documents.qwen38_27b_summary import earlier
 from anvil.projections.documents.qwen38_27b_summary.model import SCHEMA
 from anvil.projections.documents.qwen38_27b_summary.recorded import Lanes
@@ -38,8 +38,8 @@ def prepare(evidence: Evidence, campaign: Campaign, _candidate: str) -> Prepared
     if recorded is None:
         if source is None:
             raise PublicationRefused(
-                f"nothing was recorded in campaign {campaign.name!r}, and no {SCHEMA} was imported into it",
-                advice="`anvil run RECIPE` records; `anvil import FILE --campaign NAME` takes a document in.",
+                f"nothing was run in campaign {campaign.name!r}, and no {SCHEMA} was imported into it",
+                advice=NOTHING_RUN,
             )
         limit = limit_of(source, said.quoted(), beside)
         return Prepared(earlier.figures(source, said), limit)

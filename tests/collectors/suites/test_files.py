@@ -315,7 +315,7 @@ def test_a_file_is_found_beside_the_recipe(tmp_path: Path, monkeypatch: pytest.M
         ('id = "retrieval"\nparameters = { depths = [101] }', "less than or equal to 100", "depths"),
         ('id = "session"\nrequired_rate = "0.0"', "no share of repetitions", "above 0"),
         ('id = "session"\nrequired_rate = "1.01"', "no share of repetitions", "at most 1"),
-        ('id = "session"\nrequired_rate = 1.0', "`required_rate` cannot be this", "string"),
+        ('id = "session"\nrequired_rate = 1.0', "`required_rate` cannot be this", 'quotes: "1.0"'),
         ('id = "session"\nrepetitions = 16', "sends 48 requests, and one event can name 45", "fewer"),
         ('id = "multimodal"\nrepetitions = 4', "sends 60 requests", "fewer"),
         ('id = "session"\ncorpus = "x"', "unknown key `corpus`", "Known here"),

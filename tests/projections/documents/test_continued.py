@@ -131,7 +131,7 @@ def test_caveats_gaps_and_decisions_of_ones_own_stand_in_the_summaries_as_what_t
 
 
 def test_a_document_of_which_there_is_nothing_is_refused_and_says_how() -> None:
-    with pytest.raises(PublicationRefused, match="nothing was recorded in campaign") as refusal:
+    with pytest.raises(PublicationRefused, match="nothing was run in campaign") as refusal:
         rendered("sanitized-qualification-summary.v1", imported(spelled(lanes())))
     assert "anvil import" in refusal.value.advice
 

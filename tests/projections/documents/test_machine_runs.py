@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from support.campaigns import ATTEMPT, CAMPAIGN, Scene
+from support.fine import events as of
 
 from anvil.ledger.blobs import BlobRef
 from anvil.ledger.errors import PublicationRefused
@@ -81,6 +82,25 @@ def test_nothing_carried_out_is_nothing_of_nothing(scene: Scene) -> None:
     shown = attempt(scene)
     assert shown["preflight_no_thinking"] == "0/0; coding incomplete (engine_exited)"
     assert shown["failure"] is None
+
+
+def test_a_suite_that_failed_is_among_the_failures_and_no_check(scene: Scene) -> None:
+    scene.checked("coding")
+    scene.add(of.suite("house", {"sum": (1, 3)}))
+    scene.add(of.suite("tool", {"bell": (3, 3)}))
+    shown = attempt(scene)
+    assert shown["preflight_no_thinking"] == "1/1"
+    assert shown["failure"] == "suite house 1/3 failed (wrong_value)"
+
+
+def test_canaries_of_a_load_are_not_counted_as_checks_and_one_that_failed_is_named(scene: Scene) -> None:
+    scene.add(of.check("canary", selected_as="capacity.canary-1"))
+    shown = attempt(scene)
+    assert "preflight_no_thinking" not in shown
+    assert shown["failure"] is None
+    failed = of.request("canary", "failed", "wrong_value")
+    scene.add(of.check("canary", failed, selected_as="capacity.canary-2"))
+    assert attempt(scene)["failure"] == "capacity.canary-2 failed (wrong_value)"
 
 
 def test_the_newest_result_of_a_check_counts(scene: Scene) -> None:

@@ -230,8 +230,8 @@ def suite(name: str, items: dict[str, tuple[int, int]], **more: Any) -> SuiteCom
 def inspected(**more: Any) -> WeightsInspected:
     findings = more.pop("findings", {})
     members: dict[str, Any] = {
-        "model": None,
-        "revision": None,
+        "model": "org/tiny",
+        "revision": "c7" * 20,
         "files": 1,
         "bytes": 1,
         "tensor_files": 0,
