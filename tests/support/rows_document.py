@@ -24,6 +24,8 @@ from anvil.projections.limits import EvidenceLimit
 from anvil.projections.record import Campaign
 from anvil.projections.releasing import Guard, Wanted, prepare
 from anvil.projections.rendering import Template
+from support.fine.loads import measured as event_of
+from support.fine.loads import row
 from support.laguna import CAMPAIGN, CANDIDATE, KEYS, Laguna, noon
 from support.published_folders import Folder, vkey
 
@@ -79,23 +81,7 @@ def rows(*milliseconds: float) -> bytes:
 
 def measured(run: int) -> LoadMeasured:
     """Return the event of a run."""
-    return LoadMeasured(
-        protocol="closed-loop",
-        version=1,
-        parser_version=1,
-        cell="c5",
-        run=run,
-        outcome="completed",
-        expected=3,
-        completed=3,
-        failed=0,
-        concurrency=5,
-        cache_state="cold",
-        resolution_ns=None,
-        parameters=(),
-        findings=(),
-        messages=None,
-    )
+    return event_of([row(at, 10**7, 10**8, 11) for at in range(3)], run, cell="c5", concurrency=5)
 
 
 def measure(made: Laguna, *runs: bytes, secret: bytes = b"what was sent and came back") -> None:
