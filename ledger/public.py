@@ -256,7 +256,7 @@ MetricId = Annotated[
     str,
     StringConstraints(
         pattern=(
-            r"^(?:ttfo\.any|ttft\.visible|e2e|decode\.last_output|decode\.stream_end"
+            r"^(?:ttfo\.any|ttft\.visible|e2e|send\.lag|ttft\.intended|e2e\.intended|decode\.last_output|decode\.stream_end"
             r"|prefill\.effective|prefill\.uncached|itl\.mean|output\.aggregate)/[1-9][0-9]{0,3}$"
         )
     ),
@@ -266,6 +266,15 @@ MetricId = Annotated[
 
 SettingValue = bool | Count | DecimalText | Word | Digest | ModelId
 """What a setting or parameter can be."""
+
+ChangeName = Annotated[
+    str,
+    StringConstraints(pattern=r"^(?:--?)?[A-Za-z0-9][A-Za-z0-9._-]{0,99}$"),
+    Public(
+        "what an experiment changes: a setting, a field of an attempt, `env.NAME`, a parameter, or a flag `--name`"
+    ),
+]
+"""A thing that differs between the two sides of an experiment."""
 
 ProductName = Annotated[
     str,

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from pydantic import ValidationError
@@ -25,6 +25,7 @@ from anvil.collectors.protocols.interface import (
 )
 from anvil.collectors.protocols.near_limit import NearLimit
 from anvil.collectors.protocols.open_loop import OpenLoop
+from anvil.collectors.protocols.pairs import complaints_of_two
 from anvil.collectors.protocols.prefix_cache import PrefixCache
 
 __all__ = [
@@ -38,6 +39,7 @@ __all__ = [
     "ProtocolParameters",
     "RunPlan",
     "RunSeen",
+    "complaints_of_pair",
     "complaints_of_protocol",
     "parameters_of",
 ]
@@ -100,3 +102,14 @@ def complaints_of_protocol(
             f"protocol {kind!r} has prompts and answers of {most} tokens together, and the window is {window_tokens}",
             "Lower input_tokens or output_tokens, or select another protocol in the attempt's `protocols`",
         )
+
+
+def complaints_of_pair(
+    kind: str, control: Mapping[str, object], treatment: Mapping[str, object], only_change: Sequence[str]
+) -> Iterable[tuple[str | None, str, str]]:
+    """Yield why two protocols of a kind are no experiment in `only_change`: which name or none, what, and what to write.
+
+    What is wrong with one of them alone `complaints_of_protocol` has said before.
+    """
+    one, other = (parameters_of(kind, given) for given in (control, treatment))
+    yield from complaints_of_two(PROTOCOLS[kind], one, other, only_change)

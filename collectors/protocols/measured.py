@@ -59,10 +59,10 @@ class Begun:
         plan: RunPlan,
         prompts: BlobRef | None,
         *,
-        thinking: str,
         canary: str,
         resolution_ns: int | None,
         observed: Sequence[Parameter],
+        thinking: str,
     ) -> Begun:
         """Return what is known before anything is sent."""
         made: list[GeneratedPrompt] = []
@@ -74,8 +74,8 @@ class Begun:
                 )
             ]
         asked = (
-            Parameter(name="thinking", value=thinking),
             Parameter(name="cache_wanted", value=cell.cache_wanted),
+            Parameter(name="thinking", value=thinking),
         )
         seen = [*plan.observed, *observed]
         facts = {

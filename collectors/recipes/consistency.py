@@ -17,7 +17,7 @@ Windows
 Lanes
     Attempts that run side by side are each on a placement of their own.
 Experiments
-    Control and attempt differ in what `only_change` names and in nothing else.
+    Two attempts, or two protocols of one attempt, differ in what `only_change` names and in nothing else.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from anvil.collectors.recipes.argv import (
     set_value,
 )
 from anvil.collectors.recipes.blocks import AttemptBlock, EngineBlock
-from anvil.collectors.recipes.comparison import experiment_complaints
+from anvil.collectors.recipes.experiments import JudgePair, changes_named, forms
 from anvil.collectors.recipes.flags import FLAGS, passed_value, says_the_same
 from anvil.collectors.recipes.gates import gate_complaints
 from anvil.collectors.recipes.parts import Selected
@@ -86,10 +86,17 @@ def references(file: RecipeFile) -> Iterator[Complaint]:
             for index, name in enumerate(getattr(block, kind) or ()):
                 yield from _unknown((*at, kind, index), name, names, kind.removesuffix("s"))
     attempts = [block.key for block in file.attempts]
+    yield from forms(file)
     for position, item in enumerate(file.experiments):
         at = ("experiments", position)
-        yield from _unknown((*at, "control"), item.control, attempts, "attempt")
-        yield from _unknown((*at, "attempt"), item.attempt, attempts, "attempt")
+        for field, found, kind in (
+            ("control", attempts, "attempt"),
+            ("attempt", attempts, "attempt"),
+            ("control_protocol", known["protocols"], "protocol"),
+            ("protocol", known["protocols"], "protocol"),
+        ):
+            if getattr(item, field) is not None:
+                yield from _unknown((*at, field), getattr(item, field), found, kind)
         for index, name in enumerate(item.protocols):
             yield from _unknown((*at, "protocols", index), name, known["protocols"], "protocol")
 
@@ -325,18 +332,6 @@ def lanes(file: RecipeFile) -> Iterator[Complaint]:
             )
 
 
-# --- experiments -------------------------------------------------------------------------------------
-
-
-def experiments(file: RecipeFile) -> Iterator[Complaint]:
-    """Complain of experiments in which more differs than they say, or less."""
-    attempts = {block.key: resolve_attempt(file, block) for block in file.attempts}
-    for position, item in enumerate(file.experiments):
-        yield from experiment_complaints(
-            item, attempts[item.control], attempts[item.attempt], ("experiments", position)
-        )
-
-
 FIRST: tuple[Callable[[RecipeFile], Iterator[Complaint]], ...] = (references, engines, secrets)
 """Rules about the file as it is written."""
 
@@ -383,12 +378,15 @@ def _protocol_windows(
 
 
 def complaints(
-    file: RecipeFile, judge: JudgeCheck | None = None, judge_protocol: JudgeProtocol | None = None
+    file: RecipeFile,
+    judge: JudgeCheck | None = None,
+    judge_protocol: JudgeProtocol | None = None,
+    judge_pair: JudgePair | None = None,
 ) -> list[Complaint]:
     """Return everything that is wrong with a file; empty when it can be run.
 
     Rules that need what earlier rules complain of are not asked. `judge` knows the checks there are,
-    `judge_protocol` the protocols.
+    `judge_protocol` the protocols, `judge_pair` what may differ between two of them.
     """
     found = [complaint for rule in FIRST for complaint in rule(file)]
     for position, check in enumerate(file.checks if judge else ()):
@@ -407,4 +405,5 @@ def complaints(
             found.extend(rule(file, attempt, ("attempts", position)))
         if judge_protocol is not None:
             found.extend(_protocol_windows(file, attempt, ("attempts", position), judge_protocol))
-    return found or list(experiments(file))
+    attempts = {block.key: resolve_attempt(file, block) for block in file.attempts}
+    return found or list(changes_named(file, attempts, judge_pair))

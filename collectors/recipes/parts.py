@@ -20,7 +20,17 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
-from anvil.ledger.public import Count, DecimalText, Digest, Label, ModelId, Revision, SettingValue, Word
+from anvil.ledger.public import (
+    ChangeName,
+    Count,
+    DecimalText,
+    Digest,
+    Label,
+    ModelId,
+    Revision,
+    SettingValue,
+    Word,
+)
 
 _NANOSECONDS = 1_000_000_000
 
@@ -206,15 +216,33 @@ class SelectedProtocol(Selected):
 
 
 class Experiment(Part):
-    """Two attempts that differ in one thing: an `[[experiments]]` block."""
+    """Two attempts, or two protocols of one attempt, that differ in one thing: an `[[experiments]]` block."""
 
     key: Label
     """What it is called."""
-    control: Label
+    control: Label | None = None
     """The attempt it starts from."""
-    attempt: Label
+    attempt: Label | None = None
     """The attempt with the change."""
-    only_change: Annotated[tuple[Text, ...], Field(min_length=1)]
-    """The settings that differ, or flags (``--name``); nothing else may."""
+    control_protocol: Label | None = None
+    """Instead of `control`: the protocol it starts from, in each attempt that selects both."""
+    protocol: Label | None = None
+    """Instead of `attempt`: the protocol with the change; the runs of both are carried out alternately."""
+    only_change: Annotated[tuple[ChangeName, ...], Field(min_length=1)]
+    """What differs, and nothing else may: settings, fields, `env.NAME`, `endpoint.NAME`, flags (``--name``); of protocols a parameter."""
     protocols: tuple[Label, ...] = ()
-    """What is measured on both."""
+    """What is measured on both attempts."""
+
+    @property
+    def attempts(self) -> tuple[str, str] | None:
+        """The two attempts, control first; null where two protocols are compared."""
+        return None if self.control is None or self.attempt is None else (self.control, self.attempt)
+
+    @property
+    def pair(self) -> tuple[str, str] | None:
+        """The two protocols, control first; null where two attempts are compared."""
+        return (
+            None
+            if self.control_protocol is None or self.protocol is None
+            else (self.control_protocol, self.protocol)
+        )

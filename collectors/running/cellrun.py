@@ -151,10 +151,10 @@ class CellRuns:
             turn.number,
             plan,
             prompts,
-            thinking=turn.ctx.parameters.thinking,
             canary=turn.before.canary,
             resolution_ns=turn.before.resolution_ns,
             observed=turn.before.observed,
+            thinking=turn.ctx.parameters.thinking,
         )
         self._number += 1
         return begun, Spool.begin(self.spools, f"{self.stream}.{self._number}", begun.spelled())

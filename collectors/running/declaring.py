@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from anvil.collectors.protocols import PROTOCOLS, Cell, parameters_of
 from anvil.collectors.recipes import Recipe, SelectedCheck, SelectedProtocol, SelectedSuite
+from anvil.collectors.recipes.parts import Experiment
 from anvil.collectors.running.planning import Planned
 from anvil.collectors.withholding import clean_argv
 from anvil.ledger.events import RecipeDeclared
@@ -14,6 +15,7 @@ from anvil.ledger.events.recipes import (
     DeclaredAttempt,
     DeclaredCandidate,
     DeclaredCell,
+    DeclaredExperiment,
     DeclaredProtocol,
     Setting,
 )
@@ -75,9 +77,33 @@ def declare(
             if key in keys
         ),
         attempts=tuple(_attempt(item, selected[item.attempt.key]) for item in planned),
+        experiments=tuple(
+            _experiment(item)
+            for item in recipe.experiments
+            if any(_is_part(selected[one.attempt.key], one.attempt.key, item) for one in planned)
+        ),
         continues=continues,
         deadline_ready_ns=recipe.deadlines.ready_ns,
         argv=[[item.attempt.key, *clean_argv(item.plan.argv, item.secrets)[0]] for item in planned],
+    )
+
+
+def _is_part(selected: Selection, key: str, item: Experiment) -> bool:
+    """Say whether an attempt is a side of an experiment, or has the two protocols that are its sides."""
+    if item.pair is None:
+        return key in (item.control, item.attempt)
+    return {*item.pair} <= {chosen.protocol.name for chosen in selected.protocols}
+
+
+def _experiment(item: Experiment) -> DeclaredExperiment:
+    return DeclaredExperiment(
+        key=item.key,
+        control=item.control,
+        attempt=item.attempt,
+        control_protocol=item.control_protocol,
+        protocol=item.protocol,
+        only_change=item.only_change,
+        protocols=item.protocols,
     )
 
 

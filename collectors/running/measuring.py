@@ -5,9 +5,10 @@
 2. A cell begins with its warm-up, which is recorded and is in no figure. Then the client measures its own
    resolution for two seconds, against our own server, at the cell's concurrency, at the rate that the warm-up
    had, over the same transport. Then come the runs.
-3. A cell whose requests cannot be made is left out, and a caveat names it. One that runs into an engine that
+3. The two protocols of an experiment are carried out together, their runs alternately (`alternating`).
+4. A cell whose requests cannot be made is left out, and a caveat names it. One that runs into an engine that
    ends, an interrupt or a full disk is the last.
-4. Nothing that was measured is measured again.
+5. Nothing that was measured is measured again.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from anvil.collectors.load.process import LoadProcess
 from anvil.collectors.protocols import PROTOCOLS, Cell, Phase, ProtocolContext, parameters_of
 from anvil.collectors.protocols.measured import KeptRun
 from anvil.collectors.recorder import LedgerRecorder
+from anvil.collectors.running.alternating import side_by_side, together, turns
 from anvil.collectors.running.cellrun import Before, CellRuns, Ran, ReadMetrics, Turn
 from anvil.collectors.running.counting import Counting
 from anvil.collectors.running.declaring import SelectedCells
@@ -62,6 +64,8 @@ class Measuring:
     spools: Path
     stream: str
     selected: Sequence[SelectedCells]
+    pairs: Sequence[tuple[str, str]] = ()
+    """The protocols that are compared with each other, control first."""
     template: int | None = field(default=None, init=False)
     """How many tokens the chat template puts before every prompt; null while nothing has told."""
 
@@ -91,8 +95,8 @@ class Measuring:
             has_exited=has_exited,
         )
         try:
-            for chosen in self.selected:
-                await _OneProtocol(self, runs, under_test, chosen).run()
+            for group in together(self.selected, self.pairs):
+                await _Together([_OneProtocol(self, runs, under_test, chosen) for chosen in group]).run()
         except _Over:
             self.narrator.say(f"{self.planned.attempt.key}: the engine ended; nothing more is measured")
 
@@ -124,6 +128,43 @@ class Measuring:
 
 
 @dataclass
+class _Together:
+    """Protocols under way: one, or two that are compared with each other (rule 3)."""
+
+    protocols: Sequence[_OneProtocol]
+
+    async def run(self) -> None:
+        """Carry out their cells, canaries before, between and after them.
+
+        Raises:
+            _Over: the engine has ended.
+            CollectorError: a disk is full.
+        """
+        for protocol in self.protocols:
+            await protocol.begin()
+        for cells in side_by_side([protocol.chosen for protocol in self.protocols]):
+            await self._carry_out([self.protocols[at].cell(cell) for at, cell in cells])
+            for at, _ in cells:
+                await self.protocols[at].ask_canary()
+
+    async def _carry_out(self, cells: Sequence[_OneCell]) -> None:
+        """Warm all up, then carry out their runs in turn; one whose requests cannot be made is left out (rule 4)."""
+        left = [cell for cell in cells if await self._could(cell, cell.warm_up())]
+        for at, number in turns([cell.turn.cell.runs for cell in left]):
+            if not left[at].is_left_out:
+                await self._could(left[at], left[at].measure(number))
+
+    async def _could(self, cell: _OneCell, step: Awaitable[None]) -> bool:
+        try:
+            await step
+        except CollectorError as error:
+            if isinstance(error, DiskFull):
+                raise
+            cell.leave_out(error)
+        return not cell.is_left_out
+
+
+@dataclass
 class _OneProtocol:
     """One protocol under way."""
 
@@ -133,41 +174,42 @@ class _OneProtocol:
     chosen: SelectedCells
     _asked: int = 0
     _canary: str = "not_sent"
+    _ctx: ProtocolContext[Any] = field(init=False)
 
     @property
     def _name(self) -> str:
         return self.chosen.protocol.name
 
-    async def run(self) -> None:
-        """Carry out its cells, a canary before, between and after them."""
+    async def begin(self) -> None:
+        """Ask the canary, and find out how tokens are counted.
+
+        Raises:
+            _Over: the engine has ended.
+        """
         selected = self.chosen.protocol
-        protocol = PROTOCOLS[selected.id]
         ctx: ProtocolContext[Any] = ProtocolContext(
             name=selected.name,
             parameters=parameters_of(selected.id, selected.parameters),
             under_test=self.under_test,
             salt=self.measuring.stream,
         )
-        await self._ask_canary()
+        await self.ask_canary()
         counting = self._counting(ctx)
-        ctx = replace(ctx, tokens=await counting.source(ctx.seed_for("counting")))
+        self._ctx = replace(ctx, tokens=await counting.source(ctx.seed_for("counting")))
         if self.measuring.template is None:
             self.measuring.template = await counting.template(ctx.seed_for("template"))
-        for cell in self.chosen.cells:
-            try:
-                await _OneCell(self, Turn(protocol, ctx, cell, "warm-up", 1, Before(self._canary))).run()
-            except CollectorError as error:
-                if isinstance(error, DiskFull):
-                    raise
-                self._left_out(cell, error)
-            await self._ask_canary()
+
+    def cell(self, cell: Cell) -> _OneCell:
+        """Return one of its cells, to be carried out; `begin` comes before."""
+        protocol = PROTOCOLS[self.chosen.protocol.id]
+        return _OneCell(self, Turn(protocol, self._ctx, cell, "warm-up", 1, Before(self._canary)))
 
     def _counting(self, ctx: ProtocolContext[Any]) -> Counting:
         members = self.under_test.thinking.members(ctx.parameters.thinking)
         served = self.under_test.endpoint.served_model
         return Counting(self.under_test.client, served, ctx.cap_member, members)
 
-    async def _ask_canary(self) -> None:
+    async def ask_canary(self) -> None:
         """Ask the canary (rule 1).
 
         Raises:
@@ -193,7 +235,7 @@ class _OneProtocol:
             self.say(f"{self._name}: the canary did not pass: what follows in this protocol is invalid")
         self._canary = "passed" if event.outcome == "passed" and not has_failed else "failed"
 
-    def _left_out(self, cell: Cell, error: CollectorError) -> None:
+    def leave_out(self, cell: Cell, error: CollectorError) -> None:
         self.say(f"{self._name} {cell.name} is left out: {error}")
         caveat = CaveatNoted(
             text=f"Cell {cell.name} of protocol {self._name} could not be carried out.", about=()
@@ -204,11 +246,6 @@ class _OneProtocol:
         """Tell who watches."""
         self.measuring.narrator.say(f"{self.measuring.planned.attempt.key}: {text}")
 
-    @property
-    def canary(self) -> str:
-        """What the canary has come to so far."""
-        return self._canary
-
 
 @dataclass
 class _OneCell:
@@ -216,7 +253,10 @@ class _OneCell:
 
     protocol: _OneProtocol
     turn: Turn
+    is_left_out: bool = False
+    """Whether its requests could not be made."""
     _pace: Pace = field(init=False)
+    _before: Before = field(init=False)
     _streams: int = field(init=False)
     """How many requests are in flight; in an open loop what the warm-up came to."""
 
@@ -224,8 +264,8 @@ class _OneCell:
         self._pace = Pace(self.turn.cell)
         self._streams = self.turn.cell.concurrency or 1
 
-    async def run(self) -> None:
-        """Warm up, calibrate, and carry out the runs.
+    async def warm_up(self) -> None:
+        """Warm up, and calibrate (rule 2).
 
         Raises:
             _Over: the engine has ended.
@@ -241,9 +281,20 @@ class _OneCell:
             rate = chunk_rate(ran.kept, self._streams) or rate
             template = self.protocol.measuring.learn_template(cell, ran)
             before = replace(before, template_tokens=template)
-        before = await self._calibrated(before, rate)
-        for number in range(1, cell.runs + 1):
-            await self._one("measured", number, before)
+        self._before = await self._calibrated(before, rate)
+
+    async def measure(self, number: int) -> None:
+        """Carry out one of its runs; `warm_up` comes before.
+
+        Raises:
+            _Over, CollectorError: as for `warm_up`.
+        """
+        await self._one("measured", number, self._before)
+
+    def leave_out(self, error: CollectorError) -> None:
+        """Say that it is left out, and why."""
+        self.is_left_out = True
+        self.protocol.leave_out(self.turn.cell, error)
 
     async def _one(self, phase: Phase, number: int, before: Before) -> Ran:
         measuring, cell = self.protocol.measuring, self.turn.cell

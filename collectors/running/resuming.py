@@ -7,7 +7,9 @@
 3. A cell is finished when each of its measured runs left an event that is not aborted. A void run is one: nothing
    that was measured is measured again. Any other cell is done again as a whole, warm-up included, with other
    prompts; the runs that it has stay where they are, and belong to the old stream. The cells of `prefix-cache`
-   belong together: a repeat means nothing without its first burst on the same engine.
+   belong together: a repeat means nothing without its first burst on the same engine. Of two protocols whose runs
+   are carried out alternately a cell that is finished is not done again for the other's sake; that their runs did
+   not alternate any more is told where they are compared.
 4. What recovery told of the run in a stream of its own counts with it.
 5. A run is gone on with once, so that nothing is measured twice, or by two at a time; what is left then is gone on
    with by the run that did.

@@ -220,6 +220,7 @@ class _Lane:
                     running.loads,
                     self.stream.id,
                     selected.protocols,
+                    [item.pair for item in plan.recipe.experiments if item.pair is not None],
                 ),
                 History() if plan.continued is None else plan.continued.history(),
                 weights,

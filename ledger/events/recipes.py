@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from anvil.ledger.events.base import Event, Facts, NamedTexts, Sealed
 from anvil.ledger.events.load import ProtocolKind
 from anvil.ledger.public import (
+    ChangeName,
     Count,
     Digest,
     ImageReference,
@@ -95,6 +96,33 @@ class DeclaredAttempt(Facts):
     """The load protocols that are selected, in order, likewise."""
 
 
+class DeclaredExperiment(Facts):
+    """Two attempts, or two protocols of one attempt, that are planned to differ in one change."""
+
+    key: Label
+    """What the recipe calls it."""
+    control: Label | None
+    """The attempt it starts from; null where two protocols of this attempt are compared."""
+    attempt: Label | None
+    """The attempt with the change; null likewise."""
+    control_protocol: Label | None
+    """The protocol it starts from; null where two attempts are compared."""
+    protocol: Label | None
+    """The protocol with the change; null likewise."""
+    only_change: Annotated[tuple[ChangeName, ...], Field(strict=False, min_length=1)]
+    """What differs, by name; nothing else does."""
+    protocols: Annotated[tuple[Label, ...], Field(strict=False)]
+    """What is measured on both attempts; empty where two protocols are compared."""
+
+    @model_validator(mode="after")
+    def _has_one_form(self) -> Self:
+        attempts = [self.control is None, self.attempt is None]
+        protocols = [self.control_protocol is None, self.protocol is None]
+        if len({*attempts}) > 1 or len({*protocols}) > 1 or attempts[0] == protocols[0]:
+            raise ValueError("an experiment has two attempts or two protocols")
+        return self
+
+
 class RecipeDeclared(Event):
     """A run is about to follow this recipe. The whole file is the artifact `recipe`.
 
@@ -111,6 +139,8 @@ class RecipeDeclared(Event):
     """The candidates."""
     attempts: Annotated[tuple[DeclaredAttempt, ...], Field(strict=False)]
     """The attempts that this run selected."""
+    experiments: Annotated[tuple[DeclaredExperiment, ...], Field(strict=False)]
+    """The experiments that these attempts are part of."""
     continues: StreamId | None
     """The stream of the run that this one continues: what is finished there is not selected again. Or null."""
     deadline_ready_ns: Count

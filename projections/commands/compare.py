@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -12,10 +12,12 @@ from anvil.ledger.commands.arguments import IndexRange
 from anvil.ledger.commands.output import answer, answer_json, json_option, place, visible
 from anvil.ledger.errors import PublicationRefused
 from anvil.ledger.statistics import rounded
-from anvil.projections.comparing import Comparison, Pair, Shown, compare, side
+from anvil.projections.comparing import Acceptance, Cache, Comparison, Experiment, Pair, Shown, compare, side
 from anvil.projections.evidence import Evidence
 from anvil.projections.measurements import Delta, Measure
 from anvil.projections.opened import opened
+
+_SIDES = ("control", "treatment")
 
 
 @click.command("compare")
@@ -24,17 +26,19 @@ from anvil.projections.opened import opened
 @click.option(
     "--only-change",
     metavar="NAME",
-    help="Refuse unless this is the one thing that was planned otherwise: a setting, candidate, engine or image.",
+    multiple=True,
+    help="Refuse unless this is all that was planned otherwise: a setting, candidate, engine or image, or what a "
+    "declared experiment names.",
 )
 @click.option("--as-of", type=IndexRange(), metavar="INDEX", help="As it was right after this event.")
 @json_option
 def compare_command(
-    control: str, treatment: str, only_change: str | None, as_of: int | None, as_json: bool
+    control: str, treatment: str, only_change: tuple[str, ...], as_of: int | None, as_json: bool
 ) -> int:
     """Put two attempts, candidates or campaigns next to each other.
 
-    CONTROL and TREATMENT are called CAMPAIGN/ATTEMPT, CAMPAIGN/CANDIDATE, CAMPAIGN, or by the last name alone.
-    What was not measured alike is not compared, and why is said; then the exit code is 1 if nothing is left. A
+    CONTROL and TREATMENT are called CAMPAIGN/ATTEMPT, CAMPAIGN/CANDIDATE, CAMPAIGN, or by the last name alone;
+    :PROTOCOL after a name leaves one protocol of it, and two of one attempt can be compared. What was not measured alike is not compared, and why is said; then the exit code is 1 if nothing is left. A
     difference has both operands, the runs behind it, its 95 % interval, and the smallest one that so many runs
     could have shown.
 
@@ -42,12 +46,13 @@ def compare_command(
     Examples:
       anvil compare cpu cpu-one-slot
       anvil compare cpu cpu-one-slot --only-change slots
+      anvil compare cpu:plain cpu:to-the-cap
     """
-    with opened(place(), as_of) as ledger:
+    with opened(place(), as_of, is_whole=True) as ledger:
         evidence = Evidence(ledger.record, ledger.artifacts.content)
         made = compare(evidence, side(evidence, control), side(evidence, treatment))
         ledger.require_signed_events(made.events)
-    if only_change is not None:
+    if only_change:
         _require(made, only_change)
     if as_json:
         answer_json("anvil.compare/1", _members(made))
@@ -56,21 +61,24 @@ def compare_command(
     return 0 if any(pair.metrics for pair in made.pairs) else 1
 
 
-def _require(made: Comparison, name: str) -> None:
-    """Check that a comparison is an A/B of one thing.
+def _require(made: Comparison, names: Sequence[str]) -> None:
+    """Check that a comparison is an A/B of what is named.
 
     Raises:
         PublicationRefused: it is not.
     """
-    others = [one.name for one in made.differences if one.name != name]
-    if len(others) == len(made.differences):
+    called = " and ".join(map(repr, names))
+    followed = made.experiment.followed if made.experiment is not None else frozenset()
+    others = [name for name in made.changed if name not in names and name not in followed]
+    if alike := [name for name in names if name not in made.changed]:
         raise PublicationRefused(
-            f"{made.control.name} and {made.treatment.name} are planned alike in {name!r}",
-            advice=f"What differs is {', '.join(others)}." if others else "Nothing differs.",
+            f"{made.control.name} and {made.treatment.name} are planned alike in "
+            f"{' and '.join(map(repr, alike))}",
+            advice=f"What differs is {', '.join(others)}." if others else "Nothing else differs.",
         )
     if others:
         raise PublicationRefused(
-            f"no A/B of {name!r}: {made.control.name} and {made.treatment.name} also differ in "
+            f"no A/B of {called}: {made.control.name} and {made.treatment.name} also differ in "
             f"{', '.join(others)}",
             advice="Measure once more with that made equal, or leave out --only-change to see both beside each other.",
         )
@@ -84,12 +92,8 @@ def _lines(made: Comparison) -> Iterator[str]:
     yield f"treatment  {made.treatment.name}"
     for one in made.differences:
         yield f"  {one.name}: {one.control or 'none'} -> {one.treatment or 'none'}"
-    if made.is_ab:
-        yield f"An A/B of {made.differences[0].name}: nothing else was planned otherwise."
-    elif made.differences:
-        yield f"No A/B: {len(made.differences)} things were planned otherwise."
-    else:
-        yield "Planned alike: a repetition."
+    yield from _standing(made)
+    yield from _caches(made.caches)
     for pair in made.pairs:
         yield ""
         yield from _pair(pair)
@@ -100,6 +104,48 @@ def _lines(made: Comparison) -> Iterator[str]:
     if not made.pairs:
         yield ""
         yield "No cell of a load protocol was measured on both sides."
+
+
+def _standing(made: Comparison) -> Iterator[str]:
+    """Yield what kind of comparison it is."""
+    if made.experiment is not None:
+        key = made.experiment.declared.key
+        turned = ", the other way round" if made.experiment.is_reversed else ""
+        named = ", ".join(made.experiment.declared.only_change)
+        if made.is_ab:
+            yield f"Experiment {key}{turned}: {named}, and nothing else was planned otherwise."
+        else:
+            more = ", ".join(one.name for one in made.unnamed)
+            yield f"No A/B: experiment {key}{turned} names {named}, and {more} was planned otherwise too."
+    elif made.is_ab:
+        yield f"An A/B of {made.differences[0].name}: nothing else was planned otherwise."
+    elif made.differences:
+        yield f"No A/B: {len(made.differences)} things were planned otherwise."
+    else:
+        yield "Planned alike: a repetition."
+
+
+def _caches(caches: tuple[Cache, Cache]) -> Iterator[str]:
+    for name, one in zip(_SIDES, caches, strict=True):
+        told = [
+            f"{one.kv_tokens} tokens" if one.kv_tokens is not None else None,
+            f"{rounded(one.concurrency, 2)} windows of {one.window_tokens}"
+            if one.concurrency is not None
+            else f"null ({one.why})",
+        ]
+        yield f"KV cache, {name}: {', '.join(word for word in told if word)}"
+
+
+def _accepted(accepted: tuple[Acceptance, Acceptance]) -> Iterator[str]:
+    for name, one in zip(_SIDES, accepted, strict=True):
+        if one.rate is not None:
+            yield f"  drafts, {name}: {one.accepted} accepted / {one.drafted} drafted = {_percent_of(one.rate)}"
+        else:
+            yield f"  drafts, {name}: null ({one.why})"
+
+
+def _percent_of(rate: Fraction) -> str:
+    return f"{rounded(rate * 100, 1)} %"
 
 
 def _pair(pair: Pair) -> Iterator[str]:
@@ -115,6 +161,7 @@ def _pair(pair: Pair) -> Iterator[str]:
         yield f"  {'':<27}{'control':>10}{'treatment':>11}{'delta':>10}"
         for shown in pair.metrics:
             yield from _shown(shown)
+    yield from _accepted(pair.accepted)
     for note in pair.notes:
         yield f"  note: {note}"
 
@@ -168,10 +215,43 @@ def _members(made: Comparison) -> dict[str, Any]:
         "treatment": made.treatment.name,
         "differences": [one._asdict() for one in made.differences],
         "is_ab": made.is_ab,
+        "experiment": None if made.experiment is None else _experiment(made.experiment),
+        "kv_cache": {name: _cache(one) for name, one in zip(_SIDES, made.caches, strict=True)},
         "cells": [_cell(pair) for pair in made.pairs],
         "only_control": [_called(key) for key in made.only_control],
         "only_treatment": [_called(key) for key in made.only_treatment],
     }
+
+
+def _experiment(found: Experiment) -> dict[str, Any]:
+    return {
+        "key": found.declared.key,
+        "only_change": list(found.declared.only_change),
+        "is_reversed": found.is_reversed,
+    }
+
+
+def _cache(one: Cache) -> dict[str, Any]:
+    return {
+        "kv_tokens": _exact(one.kv_tokens),
+        "window_tokens": _exact(one.window_tokens),
+        "full_window_concurrency": None if one.concurrency is None else rounded(one.concurrency, 2),
+        "why": one.why,
+    }
+
+
+def _acceptance(one: Acceptance) -> dict[str, Any]:
+    return {
+        "accepted": _exact(one.accepted),
+        "drafted": _exact(one.drafted),
+        "rate": _exact(one.rate),
+        "why": one.why,
+    }
+
+
+def _exact(value: Fraction | None) -> str | None:
+    """Return a number exactly: `128`, `3/4`."""
+    return None if value is None else str(value)
 
 
 def _cell(pair: Pair) -> dict[str, Any]:
@@ -183,6 +263,7 @@ def _cell(pair: Pair) -> dict[str, Any]:
         "not_compared": [one._asdict() for one in pair.obstacles],
         "notes": list(pair.notes),
         "metrics": [_metric(shown) for shown in pair.metrics],
+        "drafts": {name: _acceptance(one) for name, one in zip(_SIDES, pair.accepted, strict=True)},
     }
 
 

@@ -4,7 +4,22 @@ from __future__ import annotations
 
 from anvil.projections.comparing.comparison import Comparison, Pair, Shown, compare
 from anvil.projections.comparing.differences import Difference, differences
+from anvil.projections.comparing.engines import Acceptance, Cache
+from anvil.projections.comparing.experiments import Experiment
 from anvil.projections.comparing.obstacles import Obstacle
 from anvil.projections.comparing.sides import Side, side
 
-__all__ = ["Comparison", "Difference", "Obstacle", "Pair", "Shown", "Side", "compare", "differences", "side"]
+__all__ = [
+    "Acceptance",
+    "Cache",
+    "Comparison",
+    "Difference",
+    "Experiment",
+    "Obstacle",
+    "Pair",
+    "Shown",
+    "Side",
+    "compare",
+    "differences",
+    "side",
+]

@@ -3,6 +3,8 @@
 1. Operands are means over runs, as documents print them; the difference is of what was not rounded.
 2. A difference has both operands, the runs behind it, an interval and the smallest effect that so many runs
    could have shown (`anvil.projections.measurements.deltas`).
+3. Two sides that are a declared experiment are called so (`experiments`). It is an A/B when nothing differs but
+   what the experiment names, or but one thing.
 """
 
 from __future__ import annotations
@@ -11,6 +13,8 @@ from dataclasses import dataclass
 
 from anvil.ledger.metrics import AGGREGATE
 from anvil.projections.comparing.differences import Difference, differences
+from anvil.projections.comparing.engines import Acceptance, Cache, acceptance, cache
+from anvil.projections.comparing.experiments import Experiment, experiment, order, protocol_differences
 from anvil.projections.comparing.obstacles import Obstacle, notes, obstacles
 from anvil.projections.comparing.sides import Key, Side
 from anvil.projections.evidence import Evidence
@@ -47,6 +51,8 @@ class Pair:
     obstacles: tuple[Obstacle, ...]
     notes: tuple[str, ...]
     metrics: tuple[Shown, ...]
+    accepted: tuple[Acceptance, Acceptance]
+    """What engines accepted of their drafts, on both sides."""
 
 
 @dataclass(frozen=True)
@@ -59,6 +65,10 @@ class Comparison:
     pairs: tuple[Pair, ...]
     only_control: tuple[Key, ...]
     only_treatment: tuple[Key, ...]
+    experiment: Experiment | None
+    """The declared experiment that the sides are; None when they are none."""
+    caches: tuple[Cache, Cache]
+    """What engines reported of their KV cache, on both sides."""
 
     @property
     def events(self) -> frozenset[str]:
@@ -66,12 +76,25 @@ class Comparison:
         sides = (self.control, self.treatment)
         measured = (source.entry_hash for one in sides for cell in one.cells for source in cell.sources)
         planned = (kept.entry_hash for one in sides for kept in one.campaign.recipes)
-        return frozenset((*measured, *planned))
+        reported = (source.entry_hash for cache in self.caches for source in cache.sources)
+        return frozenset((*measured, *planned, *reported))
+
+    @property
+    def unnamed(self) -> tuple[Difference, ...]:
+        """What differs besides what the experiment names; everything when there is none."""
+        found = self.experiment
+        return tuple(one for one in self.differences if found is None or not found.names(one.name))
+
+    @property
+    def changed(self) -> tuple[str, ...]:
+        """What was planned otherwise, by name, with what the experiment names and no plan shows."""
+        named = () if self.experiment is None else self.experiment.changes
+        return tuple(dict.fromkeys((*(one.name for one in self.differences), *named)))
 
     @property
     def is_ab(self) -> bool:
-        """Whether exactly one thing was planned otherwise."""
-        return len(self.differences) == 1
+        """Whether exactly one thing was planned otherwise, or what one experiment names (rule 3)."""
+        return len(self.differences) == 1 if self.experiment is None else not self.unnamed
 
 
 def compare(evidence: Evidence, control: Side, treatment: Side) -> Comparison:
@@ -81,22 +104,44 @@ def compare(evidence: Evidence, control: Side, treatment: Side) -> Comparison:
         PublicationRefused: rows are not at hand although no event says that they are gone.
     """
     by_candidate = max(len(control.candidates), len(treatment.candidates)) > 1
-    before, after = control.keyed(by_candidate=by_candidate), treatment.keyed(by_candidate=by_candidate)
+    called = _both(control.protocol, treatment.protocol)
+    before, after = (one.keyed(by_candidate=by_candidate, protocol=called) for one in (control, treatment))
     sides = (control, treatment)
+    found = experiment(evidence, control, treatment)
+    matched = [(key, cell, after[key]) for key, cell in before.items() if key in after]
+    planned = differences(evidence, control, treatment)
+    if called is not None:
+        of_protocols = protocol_differences((cell, other) for _, cell, other in matched)
+        planned = (*planned, *(Difference(*each) for each in of_protocols))
     return Comparison(
         control,
         treatment,
-        differences(evidence, control, treatment),
-        tuple(_pair(key, cell, after[key], sides) for key, cell in before.items() if key in after),
+        planned,
+        tuple(_pair(key, cell, other, sides, found) for key, cell, other in matched),
         tuple(key for key in before if key not in after),
         tuple(key for key in after if key not in before),
+        found,
+        (cache(evidence, control), cache(evidence, treatment)),
     )
 
 
-def _pair(key: Key, control: Cell, treatment: Cell, sides: tuple[Side, Side]) -> Pair:
-    against = obstacles(control, treatment, sides)
+def _both(control: str | None, treatment: str | None) -> str | None:
+    """Return what the protocol of both sides is called; None where they do not name one each."""
+    if control is None or treatment is None:
+        return None
+    return control if control == treatment else f"{control} against {treatment}"
+
+
+def _pair(
+    key: Key, control: Cell, treatment: Cell, sides: tuple[Side, Side], found: Experiment | None
+) -> Pair:
+    is_of_protocols = found is not None and found.declared.protocol is not None
+    allowed = frozenset(found.changes) if found is not None and is_of_protocols else frozenset()
+    against = obstacles(control, treatment, sides, allowed)
     shown = () if against else tuple(_shown(control, treatment, *metric) for metric in _METRICS)
-    return Pair(key, control, treatment, against, notes(control, treatment, sides), shown)
+    also = (order(control, treatment, sides),) if is_of_protocols else ()
+    accepted = (acceptance(control), acceptance(treatment))
+    return Pair(key, control, treatment, against, (*also, *notes(control, treatment, sides)), shown, accepted)
 
 
 def _shown(control: Cell, treatment: Cell, metric: str, statistic: Statistic, unit: Unit) -> Shown:

@@ -1,8 +1,9 @@
 """What stands in the way of comparing two cells. A figure beside another one claims that only one thing changed.
 
 1. Both were carried out by one plan: kind and version of the protocol, arrival, concurrency, rate, target and cap
-   of tokens, shared prefix, whether the engine was to go on to the cap, thinking and what else the protocol was told;
-   and were read by one parser, so that a metric's id means the same.
+   of tokens, shared prefix, whether the engine was to go on to the cap, and every other parameter that events name;
+   and were read by one parser, so that a metric's id means the same. Of two protocols that are a declared experiment
+   the parameter that it names is what is compared, and no obstacle.
 2. As many runs of as many requests count on both sides.
 3. The prompts that were really sent are as long: their means differ by at most 1 %.
 4. The prefix cache was in the same state. Where neither side could prove one, that is a note.
@@ -18,6 +19,7 @@ from typing import NamedTuple
 
 from anvil.ledger.events import HostObserved, LoadMeasured
 from anvil.ledger.statistics import mean, rounded
+from anvil.projections.comparing.experiments import PARAMETERS
 from anvil.projections.comparing.sides import Side
 from anvil.projections.measurements import Cell
 from anvil.projections.record import Campaign
@@ -50,13 +52,15 @@ class Obstacle(NamedTuple):
     treatment: str
 
 
-def obstacles(control: Cell, treatment: Cell, sides: tuple[Side, Side]) -> tuple[Obstacle, ...]:
-    """Return why two cells cannot be compared; nothing when they can."""
+def obstacles(
+    control: Cell, treatment: Cell, sides: tuple[Side, Side], allowed: frozenset[str] = frozenset()
+) -> tuple[Obstacle, ...]:
+    """Return why two cells cannot be compared; nothing when they can. Parameters in `allowed` may differ."""
     before, after = control.plan, treatment.plan
     if before is None or after is None:
         return (Obstacle("runs that count", str(len(control.runs)), str(len(treatment.runs))),)
     return (
-        *_plans(before, after),
+        *_plans(before, after, allowed),
         *_repetitions(control, treatment),
         *_prompts(control, treatment),
         *_caches(control, treatment),
@@ -82,19 +86,18 @@ def notes(control: Cell, treatment: Cell, sides: tuple[Side, Side]) -> tuple[str
     return tuple(found)
 
 
-def _plans(before: LoadMeasured, after: LoadMeasured) -> Iterator[Obstacle]:
+def _plans(before: LoadMeasured, after: LoadMeasured, allowed: frozenset[str]) -> Iterator[Obstacle]:
     for name, words in _PLAN.items():
         one, other = getattr(before, name), getattr(after, name)
-        if one != other:
+        if one != other and PARAMETERS.get(name) not in allowed:
             yield Obstacle(words, _told(one), _told(other))
-    asked, instead = (
+    ours, theirs = (
         {item.name: item.value for item in plan.parameters if item.name not in _FOUND_OUT}
         for plan in (before, after)
     )
-    for parameter in sorted(asked.keys() | instead.keys()):
-        one, other = asked.get(parameter), instead.get(parameter)
-        if one != other:
-            yield Obstacle(f"parameter {parameter}", _told(one), _told(other))
+    for name in dict.fromkeys((*ours, *theirs)):
+        if ours.get(name) != theirs.get(name) and name not in allowed:
+            yield Obstacle(f"parameter {name}", _told(ours.get(name)), _told(theirs.get(name)))
 
 
 def _repetitions(control: Cell, treatment: Cell) -> Iterator[Obstacle]:

@@ -3,13 +3,15 @@
 1. A side is called by a name: ``CAMPAIGN``, ``CAMPAIGN/NAME``, or ``NAME`` alone where only one thing has it. A
    NAME is an attempt or, where no attempt is called so, a candidate.
 2. The cells of several attempts of one candidate are put together (`anvil.projections.measurements`).
-3. A cell is found on the other side by its protocol and its own name, and by its candidate where a side has
-   several.
+3. ``:PROTOCOL`` after a name leaves one protocol of it. Where both sides name one, their cells are found on the other
+   side by their own names alone, so that two protocols can be compared.
+4. Otherwise a cell is found on the other side by its protocol and its own name; always by its candidate where a side
+   has several.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from anvil.ledger.errors import PublicationRefused
 from anvil.projections.evidence import Evidence
@@ -29,16 +31,19 @@ class Side:
     campaign: Campaign
     attempts: tuple[str, ...]
     cells: tuple[Cell, ...]
+    protocol: str | None = None
+    """The one protocol that is compared; None for all."""
 
     @property
     def launches(self) -> tuple[Launch, ...]:
         """The launches of its attempts."""
         return tuple(launch for name in self.attempts for launch in self.campaign.attempts.get(name, ()))
 
-    def keyed(self, *, by_candidate: bool) -> dict[Key, Cell]:
-        """Return its cells by what they are found by (rule 3)."""
+    def keyed(self, *, by_candidate: bool, protocol: str | None = None) -> dict[Key, Cell]:
+        """Return its cells by what they are found by (rules 3 and 4); `protocol` is what all of theirs are called."""
         return {
-            (cell.candidate if by_candidate else None, cell.protocol, cell.cell): cell for cell in self.cells
+            (cell.candidate if by_candidate else None, protocol or cell.protocol, cell.cell): cell
+            for cell in self.cells
         }
 
     @property
@@ -51,8 +56,22 @@ def side(evidence: Evidence, name: str) -> Side:
     """Return the side that is called so (rule 1).
 
     Raises:
-        PublicationRefused: nothing is called so, or several things are.
+        PublicationRefused: nothing is called so, or several things are, or it has no such protocol.
     """
+    whole, _, protocol = name.partition(":")
+    one = _side(evidence, whole)
+    if not protocol:
+        return one
+    left = tuple(cell for cell in one.cells if cell.protocol == protocol)
+    if not left:
+        known = ", ".join(sorted({cell.protocol for cell in one.cells})) or "none"
+        raise PublicationRefused(
+            f"{one.name} has no load of a protocol {protocol!r}", advice=f"Measured there: {known}."
+        )
+    return replace(one, name=f"{one.name}:{protocol}", cells=left, protocol=protocol)
+
+
+def _side(evidence: Evidence, name: str) -> Side:
     found = list(_called(evidence, name))
     if not found:
         known = ", ".join(sorted(_names(evidence))[:12]) or "nothing yet"

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 from support.command import Anvil
+from support.fine.events import reported
 from support.fine.stage import Stage
-from support.sides import PLAIN, play, recipe
+from support.sides import PLAIN, counters, experiment, play, recipe
 
 CONTROL, TREATMENT = (100, 102, 98), (80, 82, 78)
 
@@ -16,6 +17,8 @@ control    mine/a
 treatment  mine/b
   slots: 2 -> 1
 An A/B of slots: nothing else was planned otherwise.
+KV cache, control: null (the engine reported no kv capacity tokens)
+KV cache, treatment: null (the engine reported no kv capacity tokens)
 
 capacity-4k c1
   control: 30 completed and 0 failed of 30 requests in 3 runs
@@ -80,6 +83,69 @@ def test_two_changes_are_no_ab(anvil: Anvil, tmp_path: Path, monkeypatch: pytest
     )
 
 
+def test_several_changes_can_be_required(
+    anvil: Anvil, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recorded(tmp_path / "two", slots=1, kv_cache_dtype="auto")
+    monkeypatch.setenv("ANVIL_LEDGER", str(tmp_path / "two"))
+    both = ("--only-change", "slots", "--only-change", "kv_cache_dtype")
+    assert anvil("compare", "a", "b", *both).code == 0
+    refused = anvil("compare", "a", "b", *both, "--only-change", "context_tokens")
+    assert refused.code == 1
+    assert "planned alike in 'context_tokens'" in refused.err
+
+
+@pytest.fixture
+def speculating(anvil: Anvil, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Anvil:
+    """A ledger with the experiment `draft`, whose engine counts drafts and reports its cache on one side."""
+    stage = Stage("mine")
+    change = {"speculative_decoding": True, "speculative_tokens": 3}
+    names = (*change, "--spec")
+    declared = experiment("draft", control="a", attempt="b", only_change=names, protocols=("capacity-4k",))
+    stage.tell(recipe(("a", "tiny", PLAIN), ("b", "tiny", {**PLAIN, **change}), experiments=(declared,)))
+    stage.tell(reported("vllm", kv_capacity_tokens="10000", context_tokens="4096"), "tiny", "a")
+    stage.tell(reported("vllm", context_tokens="4096"), "tiny", "b")
+    play(stage, "a", CONTROL, counters_missing="no_table")
+    play(stage, "b", TREATMENT, counters_missing=None, counters=counters(draft_tokens=300, accepted=200))
+    stage.recorded(tmp_path / "drafting")
+    monkeypatch.setenv("ANVIL_LEDGER", str(tmp_path / "drafting"))
+    return anvil
+
+
+def test_an_experiment_is_called_by_its_name(speculating: Anvil) -> None:
+    ran = speculating("compare", "a", "b")
+    named = "speculative_decoding, speculative_tokens, --spec"
+    assert f"Experiment draft: {named}, and nothing else was planned otherwise." in ran.out
+    assert "Experiment draft, the other way round: " in speculating("compare", "b", "a").out
+    required = [word for name in named.split(", ") for word in ("--only-change", name)]
+    assert speculating("compare", "a", "b", *required).code == 0
+    refused = speculating("compare", "a", "b", *required[:2])
+    assert "also differ in speculative_tokens, --spec" in refused.err
+
+
+def test_drafts_and_cache_stand_beside_each_other(speculating: Anvil) -> None:
+    ran = speculating("compare", "a:capacity-4k", "b:capacity-4k")
+    assert "KV cache, control: 10000 tokens, 2.44 windows of 4096" in ran.out
+    assert "KV cache, treatment: null (the engine reported no kv capacity tokens)" in ran.out
+    assert "  drafts, control: null (the engine's counters are missing: no_table)" in ran.out
+    assert "  drafts, treatment: 600 accepted / 900 drafted = 66.7 %" in ran.out
+    made = speculating("compare", "a", "b", "--json").json
+    assert made["experiment"] == {
+        "key": "draft",
+        "only_change": ["speculative_decoding", "speculative_tokens", "--spec"],
+        "is_reversed": False,
+    }
+    assert made["kv_cache"]["control"] == {
+        "kv_tokens": "10000",
+        "window_tokens": "4096",
+        "full_window_concurrency": "2.44",
+        "why": None,
+    }
+    (cell,) = made["cells"]
+    assert cell["drafts"]["treatment"] == {"accepted": "600", "drafted": "900", "rate": "2/3", "why": None}
+    assert cell["drafts"]["control"]["rate"] is None
+
+
 def test_nothing_left_to_compare_is_exit_1(mine: Anvil, tmp_path: Path) -> None:
     stage = Stage("mine")
     stage.tell(recipe(("a", "tiny", PLAIN), ("b", "tiny", PLAIN)))
@@ -90,6 +156,19 @@ def test_nothing_left_to_compare_is_exit_1(mine: Anvil, tmp_path: Path) -> None:
     assert ran.code == 1
     assert "capacity-4k c1: not compared\n  concurrency: 1 against 5" in ran.out
     assert "Planned alike: a repetition." in ran.out
+
+
+def test_two_campaigns_of_one_ledger(mine: Anvil, tmp_path: Path) -> None:
+    stage = Stage("mine")
+    for campaign, slots, times in (("mine", 2, CONTROL), ("other", 4, TREATMENT)):
+        stage.campaign = campaign
+        stage.tell(recipe(("a", "tiny", {**PLAIN, "slots": slots})))
+        play(stage, "a", times)
+    stage.recorded(tmp_path / "both")
+    ran = mine("--ledger", tmp_path / "both", "compare", "mine/a", "other/a", "--only-change", "slots")
+    assert ran.code == 0, ran.err
+    assert "  slots: 2 -> 4\nAn A/B of slots: nothing else was planned otherwise." in ran.out
+    assert "  treatment: 30 completed and 0 failed of 30 requests in 3 runs" in ran.out
 
 
 def test_an_unknown_name_says_what_there_is(mine: Anvil) -> None:

@@ -7,16 +7,12 @@ All of it is one test, since one run, which keeps a core busy for more than a mi
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 from support import quickstart
 from support.browser import Browser
-from support.command import Ran
 from support.launching import free_port
 from support.running import Bench
 
@@ -37,7 +33,6 @@ from anvil.ledger.events import (
 )
 
 TOOLS = ("tools-batch", "tools-streaming", "tool-result")
-DEADLINE_S = 3600
 
 
 @dataclass(frozen=True)
@@ -51,18 +46,7 @@ class Run:
 
 def run_recipe(directory: Path) -> Run:
     """Make a ledger in `directory` and run the quickstart recipe into it, on a port of its own."""
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("ANVIL_")}
-    folders = {"LEDGER": "anvil-ledger", "KEYS": "keys", "STATE": "state"}
-    environment |= {f"ANVIL_{name}": str(directory / folder) for name, folder in folders.items()}
-    environment |= {"HOME": str(directory), "ANVIL_CACHE": str(quickstart.CACHE)}
-
-    def anvil(*arguments: object) -> Ran:
-        command = [str(Path(sys.executable).parent / "anvil"), *map(str, arguments)]
-        done = subprocess.run(
-            command, cwd=directory, env=environment, capture_output=True, text=True, timeout=DEADLINE_S
-        )
-        return Ran(done.returncode, done.stdout, done.stderr)
-
+    anvil = quickstart.anvil_in(directory)
     bench = Bench(directory, anvil)
     bench.ports["cpu"] = free_port()
     recipe = load_recipe("quickstart")

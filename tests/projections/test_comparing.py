@@ -7,10 +7,10 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
-from support.fine.events import launched
+from support.fine.events import launched, reported
 from support.fine.loads import failed_row, load
 from support.fine.stage import Stage
-from support.sides import MS, PLAIN, host, play, recipe, requests
+from support.sides import MS, PLAIN, counters, experiment, host, play, recipe, requests
 
 from anvil.ledger.errors import PublicationRefused
 from anvil.ledger.events.checks import Parameter
@@ -167,6 +167,132 @@ def test_what_was_not_measured_alike_is_not_compared(changed: dict[str, Any], wh
 def test_prompts_within_one_percent_are_as_long() -> None:
     (pair,) = compared(two({**PLAIN, "slots": 1}, rows={"prompt_tokens": 4060})).pairs
     assert pair.obstacles == ()
+
+
+# --- experiments --------------------------------------------------------------------------------------------
+
+CAP = experiment("cap", only_change=("ignore_eos",), control_protocol="plain", protocol="to-the-cap")
+
+
+def protocols(*, of: tuple[Any, ...] = (CAP,), turns: str = "CTTCCT", **changed: Any) -> Comparison:
+    """Return two protocols of one attempt, their runs in this order; the second goes to the cap."""
+    stage = Stage("mine")
+    stage.tell(recipe(("a", "tiny", PLAIN), experiments=of))
+    stage.tell(host(), "tiny", "a")
+    done = {"C": 0, "T": 0}
+    for side_of in turns:
+        done[side_of] += 1
+        is_treatment = side_of == "T"
+        more = (
+            {"protocol": "to-the-cap", "ignores_eos": True, **changed}
+            if is_treatment
+            else {"protocol": "plain"}
+        )
+        ms = (TREATMENT if is_treatment else CONTROL)[done[side_of] - 1]
+        load(stage, "tiny", "a", requests(ms), done[side_of], **more)
+    return compared(stage, "mine/a:plain", "a:to-the-cap")
+
+
+def test_two_protocols_of_a_declared_experiment_are_compared() -> None:
+    made = protocols()
+    (pair,) = made.pairs
+    assert (pair.key, pair.obstacles) == ((None, "plain against to-the-cap", "c1"), ())
+    assert made.differences == (("ignore_eos", "false", "true"),)
+    assert made.experiment is not None
+    assert (made.experiment.declared, made.is_ab, made.unnamed) == (CAP, True, ())
+    assert pair.notes[0] == "the runs of both sides alternate: C T T C C T"
+    assert shown(made, "ttft.visible/1").delta.figure.value == -20
+
+
+def test_runs_that_do_not_alternate_are_told() -> None:
+    (pair,) = protocols(turns="CCCTTT").pairs
+    assert pair.notes[0].startswith("the runs of both sides do not alternate (C C C T T T)")
+    assert pair.metrics
+
+
+def test_two_protocols_that_no_recipe_declares_as_an_experiment_are_not_compared() -> None:
+    made = protocols(of=())
+    (pair,) = made.pairs
+    assert made.experiment is None
+    assert [one.what for one in pair.obstacles] == ["whether the end of a text is ignored"]
+
+
+@pytest.mark.parametrize(
+    ("changed", "what"),
+    [
+        ({"output_cap_tokens": 128}, "cap of completion tokens"),
+        ({"cache_state": "primed"}, "state of the prefix cache"),
+        ({"parameters": (Parameter(name="thinking", value="enabled"),)}, "parameter thinking"),
+        ({"concurrency": 5}, "concurrency"),
+    ],
+)
+def test_what_an_experiment_does_not_name_stays_an_obstacle(changed: dict[str, Any], what: str) -> None:
+    made = protocols(**changed)
+    (pair,) = made.pairs
+    assert [one.what for one in pair.obstacles] == [what]
+    assert pair.metrics == ()
+
+
+def test_another_thinking_of_the_same_protocol_is_an_obstacle() -> None:
+    thinking = (Parameter(name="thinking", value="enabled"),)
+    (pair,) = compared(two({**PLAIN, "slots": 1}, parameters=thinking)).pairs
+    assert [one.what for one in pair.obstacles] == ["parameter thinking"]
+
+
+def test_what_is_planned_otherwise_besides_an_experiment_is_no_ab() -> None:
+    named = experiment("kv", only_change=("kv_cache_dtype",), control="a", attempt="b")
+    stage = Stage("mine")
+    changed = {"slots": 1, "kv_cache_dtype": "auto"}
+    stage.tell(recipe(("a", "tiny", PLAIN), ("b", "tiny", changed), experiments=(named,)))
+    play(stage, "a", CONTROL)
+    play(stage, "b", TREATMENT)
+    made = compared(stage)
+    assert made.experiment is not None
+    assert (made.is_ab, [one.name for one in made.unnamed]) == (False, ["slots"])
+
+
+def test_another_engine_is_another_image_too() -> None:
+    named = experiment("engines", only_change=("engine",), control="a", attempt="b")
+    planned = recipe(("a", "tiny", PLAIN), ("b", "tiny", PLAIN), experiments=(named,))
+    control, attempt = planned.attempts
+    image = "docker.io/vllm/vllm-openai@sha256:" + "c2" * 32
+    other = attempt.model_copy(update={"engine": "vllm", "launcher": "docker", "image": image})
+    stage = Stage("mine")
+    stage.tell(planned.model_copy(update={"attempts": (control, other)}))
+    play(stage, "a", CONTROL)
+    play(stage, "b", TREATMENT)
+    made = compared(stage)
+    assert [one.name for one in made.differences] == ["engine", "launcher", "image"]
+    assert (made.is_ab, made.unnamed) == (True, ())
+
+
+def test_a_protocol_that_was_not_measured_is_refused() -> None:
+    known = evidence(two())
+    with pytest.raises(PublicationRefused, match="mine/a has no load of a protocol 'capacity-8k'"):
+        side(known, "a:capacity-8k")
+
+
+@pytest.mark.parametrize(
+    ("more", "why"),
+    [
+        ({}, "the engine's counters are missing: no_endpoint"),
+        ({"counters_missing": None}, "it counts no draft_tokens"),
+        ({"counters_missing": None, "counters": counters(0, 0)}, "nothing was drafted"),
+        ({"counters_missing": None, "counters": counters(-5, 0)}, "draft_tokens was set back"),
+    ],
+)
+def test_why_there_is_no_acceptance(more: dict[str, Any], why: str) -> None:
+    (pair,) = compared(two({**PLAIN, "slots": 1}, **more)).pairs
+    assert (pair.accepted[1].rate, pair.accepted[1].why) == (None, why)
+
+
+def test_two_numbers_of_one_engine_are_none() -> None:
+    stage = two({**PLAIN, "slots": 1})
+    for tokens in ("4096", "8192"):
+        stage.tell(reported("llamacpp", kv_capacity_tokens=tokens, context_tokens=2048), "tiny", "b")
+    made = compared(stage)
+    assert made.caches[1].why == "several kv capacity tokens were reported: 4096, 8192"
+    assert {source.entry_hash for source in made.caches[1].sources} <= made.events
 
 
 def test_an_attempt_that_was_launched_again_with_other_settings_is_not_averaged_over_both() -> None:

@@ -81,6 +81,7 @@ class Scene:
                         protocols=(),
                     ),
                 ),
+                experiments=(),
                 continues=None,
                 deadline_ready_ns=1,
                 argv=None,

@@ -178,6 +178,7 @@ def recipe() -> RecipeDeclared:
             )
             for number, key in enumerate(KEYS)
         ),
+        experiments=(),
         continues=None,
         deadline_ready_ns=1_800_000_000_000,
         argv=None,

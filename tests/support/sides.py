@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from anvil.ledger.events import HostObserved, RecipeDeclared
-from anvil.ledger.events.recipes import DeclaredAttempt, DeclaredCandidate, Setting
+from anvil.ledger.events.load import EngineCounter
+from anvil.ledger.events.recipes import DeclaredAttempt, DeclaredCandidate, DeclaredExperiment, Setting
 from anvil.ledger.public import SettingValue
 from anvil.ledger.rows import Row
 from support.fine.loads import load, row
@@ -26,6 +27,7 @@ def recipe(*attempts: tuple[str, str, Mapping[str, SettingValue]], **more: Any) 
             for key in dict.fromkeys(candidate for _, candidate, _ in attempts)
         ),
         attempts=tuple(_attempt(*attempt) for attempt in attempts),
+        experiments=tuple(more.pop("experiments", ())),
         continues=None,
         deadline_ready_ns=10**9,
         argv=None,
@@ -46,6 +48,24 @@ def _attempt(key: str, candidate: str, settings: Mapping[str, SettingValue]) -> 
         checks=(),
         suites=(),
         protocols=(),
+    )
+
+
+def experiment(
+    key: str, *, only_change: Sequence[str], protocols: Sequence[str] = (), **sides: str
+) -> DeclaredExperiment:
+    """Return an experiment of two attempts (`control`, `attempt`) or two protocols (`control_protocol`, `protocol`)."""
+    nothing = dict.fromkeys(("control", "attempt", "control_protocol", "protocol"))
+    members: dict[str, Any] = {**nothing, **sides}
+    return DeclaredExperiment(key=key, only_change=tuple(only_change), protocols=tuple(protocols), **members)
+
+
+def counters(draft_tokens: int, accepted: int, before: int = 17) -> tuple[EngineCounter, ...]:
+    """Return what an engine counted of drafts in one run."""
+    counted = {"draft_tokens": draft_tokens, "accepted_draft_tokens": accepted}
+    return tuple(
+        EngineCounter(name=name, before=str(before), after=str(before + number))
+        for name, number in counted.items()
     )
 
 

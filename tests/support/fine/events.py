@@ -36,6 +36,7 @@ def recipe(
         candidates=tuple(candidates),
         attempts=tuple(attempts),
         continues=None,
+        experiments=(),
         deadline_ready_ns=1_800_000_000_000,
         argv=None,
     )
