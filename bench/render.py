@@ -25,7 +25,7 @@ from anvil.projections.signed import require_signed
 EVENTS, SMALL = 100_000, 20_000
 """Less than the small number is only asked for to try the measure itself."""
 ALONE = 10_000
-LIMIT_S, LIMIT_ALONE = 2.0, 4.0
+LIMIT_S, LIMIT_ALONE = 2.0, 3.0
 DOCUMENT = "candidate-failure.v1"
 
 
