@@ -1,8 +1,9 @@
 """Ledgers of many campaigns to fold and render: what machines record, over and over, of a fixed number of attempts.
 
-A hundred campaigns of five attempts each: a recipe, a launch, its health, and then results of twenty checks in turn until
-the ledger has the events that were asked for. So events grow and attempts do not. Each attempt is one stream, which
-is signed and appended at once: that is what makes a large ledger quick to build.
+Five hundred streams, shared out among campaigns of five attempts each: a hundred campaigns, each attempt launched once,
+or one campaign, each attempt launched a hundred times. A stream has a launch, its health, and then results of twenty
+checks in turn until the ledger has the events that were asked for. So events grow and attempts do not. Each stream is
+signed and appended at once: that is what makes a large ledger quick to build.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from anvil.ledger.header import Subject
 from anvil.ledger.recording import Ledger
 from anvil.ledger.streams import record
 
-CAMPAIGNS, ATTEMPTS, CHECKS = 100, 5, 20
+CAMPAIGNS, ATTEMPTS, STREAMS, CHECKS = 100, 5, 500, 20
 CANDIDATE = "candidate_fp8"
 OPENED_AND_CLOSED = 2
 
@@ -29,14 +30,14 @@ _CLAIMED = dict.fromkeys(("prompt_tokens", "completion_tokens"), 200)
 _ABSENT = dict.fromkeys(("reasoning_tokens", "cached_tokens", "lenient_passed"))
 
 
-def qualified(folder: Path, events: int) -> Site:
-    """Return the site in `folder` with so many events, made now if it is not there."""
-    final = folder / f"qualified-{events}-{SHAPE}"
+def qualified(folder: Path, events: int, campaigns: int = CAMPAIGNS) -> Site:
+    """Return the site in `folder` with so many events of so many campaigns, made now if it is not there."""
+    final = folder / f"qualified-{events}-{campaigns}-{SHAPE}"
     if not final.exists():
         making = folder / f".{final.name}.{os.getpid()}"
         folder.mkdir(parents=True, exist_ok=True)
         try:
-            _build(making, events)
+            _build(making, events, campaigns)
             making.rename(final)
         finally:
             shutil.rmtree(making, ignore_errors=True)
@@ -50,19 +51,20 @@ def campaign(number: int) -> str:
     return f"campaign-{number}"
 
 
-def _build(folder: Path, events: int) -> None:
+def _build(folder: Path, events: int, campaigns: int) -> None:
     site = empty(folder)
     with Ledger.open(site.place.directory) as ledger:
-        signer, left = ledger.signer("collector"), CAMPAIGNS * ATTEMPTS
-        for number in range(CAMPAIGNS):
-            for attempt in range(ATTEMPTS):
-                subject = Subject(campaign(number), CANDIDATE, f"a{attempt}")
-                drafts = [Draft(_recipe(), Subject(campaign(number)))] if attempt == 0 else []
-                drafts += [Draft(_launch(), subject), Draft(_health(), subject)]
-                share = (events - ledger.store.size()) // left - len(drafts) - OPENED_AND_CLOSED
-                drafts += [Draft(_check(n), subject) for n in range(share)]
-                record(ledger, signer, drafts, purpose="run")
-                left -= 1
+        signer = ledger.signer("collector")
+        for number in range(STREAMS):
+            launch, attempt = divmod(number, ATTEMPTS)
+            name = campaign(launch % campaigns)
+            subject = Subject(name, CANDIDATE, f"a{attempt}")
+            is_first = attempt == 0 and launch < campaigns
+            drafts = [Draft(_recipe(), Subject(name))] if is_first else []
+            drafts += [Draft(_launch(), subject), Draft(_health(), subject)]
+            share = (events - ledger.store.size()) // (STREAMS - number) - len(drafts) - OPENED_AND_CLOSED
+            drafts += [Draft(_check(n), subject) for n in range(share)]
+            record(ledger, signer, drafts, purpose="run")
 
 
 def _recipe() -> RecipeDeclared:

@@ -82,7 +82,8 @@ def _line(row: Row) -> str:
     compared = "" if row.ratio is None else f"  {row.ratio:.2f} x {row.floor:,.4g} ({row.floor_name})"
     sign = ">=" if row.at_least else "<="
     verdict = "ok" if row.passed else "NOT KEPT"
-    return f"{verdict:8}  {row.name}: {row.value:,.4g} {row.unit}{compared}, limit {sign} {row.limit:g}"
+    wall = "" if row.wall is None else f" of processor time ({row.wall:,.4g} by the clock)"
+    return f"{verdict:8}  {row.name}: {row.value:,.4g} {row.unit}{wall}{compared}, limit {sign} {row.limit:g}"
 
 
 if __name__ == "__main__":

@@ -256,7 +256,7 @@ MetricId = Annotated[
     str,
     StringConstraints(
         pattern=(
-            r"^(?:ttfo\.any|ttft\.visible|e2e|decode\.last_output|decode\.stream_end"
+            r"^(?:ttfo\.any|ttft\.visible|e2e|send\.lag|ttft\.intended|e2e\.intended|decode\.last_output|decode\.stream_end"
             r"|prefill\.effective|prefill\.uncached|itl\.mean|output\.aggregate)/[1-9][0-9]{0,3}$"
         )
     ),

@@ -36,7 +36,7 @@ class Upcast:
 class ObservationNotedOne(BaseModel):
     """Words alone: what a person saw was not yet told in parts."""
 
-    model_config = ConfigDict(strict=True, extra="forbid")
+    model_config = ConfigDict(strict=True, extra="forbid", defer_build=True)
 
     status: EvidenceStatus
     public_text: PublicText | None

@@ -9,7 +9,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 from anvil.ledger.events import CheckCompleted, HealthObserved, LoadMeasured, SuiteCompleted
 from anvil.ledger.events.engines import Reachability
@@ -52,9 +53,11 @@ class SuiteState(CheckState):
         return found
 
 
-@dataclass(frozen=True)
-class AttemptState:
-    """One run of an attempt, in `stream`."""
+_NOTHING: Mapping[Any, Any] = {}
+
+
+class AttemptState(NamedTuple):
+    """One run of an attempt, in `stream`. A named tuple: a changed copy of one is made for each event."""
 
     key: str
     stream: str | None = None
@@ -68,11 +71,11 @@ class AttemptState:
     has_exited: bool = False
     is_stopped: bool = False
     launch_failure: str | None = None
-    checks: Mapping[str, CheckState] = field(default_factory=dict)
-    suites: Mapping[str, SuiteState] = field(default_factory=dict)
+    checks: Mapping[str, CheckState] = _NOTHING
+    suites: Mapping[str, SuiteState] = _NOTHING
     last: tuple[str, str] | None = None
     """The newest result: `check` or `suite`, and its name."""
-    loads: Mapping[Key, tuple[RunState, ...]] = field(default_factory=dict)
+    loads: Mapping[Key, tuple[RunState, ...]] = _NOTHING
     """The measured runs of load cells, in order."""
     continues: str | None = None
     """The stream of the run that this one goes on with."""
@@ -132,10 +135,13 @@ class AttemptState:
 
     # --- the steps of a run ------------------------------------------------------------------------------
 
+    def declared(self, plan: DeclaredAttempt, continues: str | None) -> AttemptState:
+        """Return the state after a recipe that plans it."""
+        return self._replace(plan=plan, continues=continues)
+
     def launched(self) -> AttemptState:
         """Return the state after a launch; what was judged before the engine ended holds."""
-        return replace(
-            self,
+        return self._replace(
             launches=self.launches + 1,
             health=None,
             is_ready=None,
@@ -149,7 +155,7 @@ class AttemptState:
     def observed(self, seen: Seen, event: HealthObserved) -> AttemptState:
         """Return the state after a look at its health."""
         answered = any(artifact.name.startswith("ready_response") for artifact in seen.header.artifacts)
-        return replace(self, health=event.health, is_ready=event.is_ready, has_answered=answered)
+        return self._replace(health=event.health, is_ready=event.is_ready, has_answered=answered)
 
     def checked(self, seen: Seen, event: CheckCompleted) -> AttemptState:
         """Return the state after the result of a check."""
@@ -162,7 +168,7 @@ class AttemptState:
             is_recovered=seen.header.stream != self.stream,
         )
         name = event.selected_as
-        return replace(self, checks={**self.checks, name: found}, last=("check", name))
+        return self._replace(checks={**self.checks, name: found}, last=("check", name))
 
     def repeated(self, seen: Seen, event: SuiteCompleted) -> AttemptState:
         """Return the state after the result of a suite."""
@@ -179,7 +185,7 @@ class AttemptState:
             purpose=event.purpose,
         )
         name = event.selected_as
-        return replace(self, suites={**self.suites, name: found}, last=("suite", name))
+        return self._replace(suites={**self.suites, name: found}, last=("suite", name))
 
     def measured(self, seen: Seen, event: LoadMeasured) -> AttemptState:
         """Return the state after a run of a load cell; a warm-up changes nothing."""
@@ -187,7 +193,7 @@ class AttemptState:
             return self
         key = (event.protocol, event.cell)
         runs = (*self.loads.get(key, ()), RunState.of(event, seen.entry_hash))
-        return replace(self, loads={**self.loads, key: runs})
+        return self._replace(loads={**self.loads, key: runs})
 
     def without(self, target: str) -> AttemptState:
         """Return the state without the result that was retracted."""
@@ -196,7 +202,7 @@ class AttemptState:
         }
         checks = {name: check for name, check in self.checks.items() if check.entry_hash != target}
         suites = {name: suite for name, suite in self.suites.items() if suite.entry_hash != target}
-        return replace(self, checks=checks, suites=suites, loads=loads)
+        return self._replace(checks=checks, suites=suites, loads=loads)
 
 
 Runs = tuple[AttemptState, ...]

@@ -169,13 +169,13 @@ def step(state: Campaigns, seen: Seen) -> Campaigns:  # noqa: C901  # one line a
         case LaunchStarted():
             return _attempt(state, seen, AttemptState.launched)
         case LaunchFailed():
-            return _attempt(state, seen, lambda a: replace(a, launch_failure=event.failure))
+            return _attempt(state, seen, lambda a: a._replace(launch_failure=event.failure))
         case HealthObserved():
             return _attempt(state, seen, lambda a: a.observed(seen, event))
         case EngineExited():
-            return _attempt(state, seen, lambda a: replace(a, has_exited=True, exit_code=event.exit_code))
+            return _attempt(state, seen, lambda a: a._replace(has_exited=True, exit_code=event.exit_code))
         case LaunchStopped():
-            return _attempt(state, seen, lambda a: replace(a, is_stopped=True))
+            return _attempt(state, seen, lambda a: a._replace(is_stopped=True))
         case CheckCompleted():
             return _attempt(state, seen, lambda a: a.checked(seen, event))
         case SuiteCompleted():
@@ -256,9 +256,8 @@ def _declare(state: Campaigns, seen: Seen, event: RecipeDeclared) -> Campaigns:
         attempts = _copied(campaign.attempts)
         for plan in event.attempts:
             runs = attempts.get(plan.key, ())
-            attempts[plan.key] = of_attempt.change(
-                runs, plan.key, seen.header.stream, partial(replace, plan=plan, continues=event.continues)
-            )
+            declared = partial(AttemptState.declared, plan=plan, continues=event.continues)
+            attempts[plan.key] = of_attempt.change(runs, plan.key, seen.header.stream, declared)
         candidates = {**campaign.candidates, **{c.key: c for c in event.candidates}}
         return replace(campaign, recipe=event.recipe, attempts=attempts, candidates=candidates)
 

@@ -50,10 +50,13 @@ class Opened:
 
 
 @contextmanager
-def opened(place: LedgerPlace, as_of: int | None, campaign: str | None = None) -> Iterator[Opened]:
+def opened(
+    place: LedgerPlace, as_of: int | None, campaign: str | None = None, *, is_whole: bool = False
+) -> Iterator[Opened]:
     """Open a ledger, as it was right after the event at `as_of`, for documents of one campaign.
 
-    Events of other campaigns are not read. Which one it is need not be said where there is only one.
+    Events of other campaigns are not read, unless it is opened whole, to compare one with another. Which one it is
+    need not be said where there is only one.
 
     Raises:
         PublicationRefused: there is no such index.
@@ -67,7 +70,8 @@ def opened(place: LedgerPlace, as_of: int | None, campaign: str | None = None) -
                     f"there is no entry {as_of}; the ledger has {size}", advice="See `anvil log`."
                 )
             size = size if as_of is None else as_of + 1
-            record = replace(fold(_events(store, campaign, size)), size=size)
+            events = Reading(store).events(0, size) if is_whole else _events(store, campaign, size)
+            record = replace(fold(events), size=size)
             blobs = BlobStore(place.blobs)
             state = State(store.origin(), record.size, root_at(record.size, StoredTree(store).read).hex())
             artifacts = Artifacts.of(record, store.opening, blobs.measure, partial(_read, blobs))

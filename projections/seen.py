@@ -48,14 +48,14 @@ class Reading:
         self._opened = opened
         self._keyrings = _keyrings(store)
 
-    def events(self, start: int = 0) -> Iterator[Seen]:
-        """Yield the events from `start` on, in order.
+    def events(self, start: int = 0, stop: int | None = None) -> Iterator[Seen]:
+        """Yield the events from `start` on, in order, and before `stop` where one is given.
 
         Raises:
             UnknownEventType: a newer anvil wrote one; nothing is skipped in silence.
             Malformed: one is not what its type says.
         """
-        for row in self._store.rows(start, self._store.size()):
+        for row in self._store.rows(start, self._store.size() if stop is None else stop):
             yield self._seen(row)
 
     def about(self, campaign: str | None, stop: int) -> Iterator[Seen]:

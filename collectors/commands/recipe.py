@@ -7,11 +7,9 @@ from typing import Any
 
 import click
 
-from anvil.collectors.checks import complaints_of
-from anvil.collectors.protocols import complaints_of_pair, complaints_of_protocol
 from anvil.collectors.recipes import Attempt, Recipe, load_recipe
+from anvil.collectors.running.judges import JUDGES
 from anvil.collectors.site import Site, load_site
-from anvil.collectors.suites import complaints_of_suite
 from anvil.ledger.commands.output import answer, answer_json, json_option, visible
 from anvil.ledger.wording import counted
 
@@ -34,7 +32,7 @@ def check(file: str, as_json: bool) -> None:
     Example:
       anvil recipe check recipes/mine.toml
     """
-    found = load_recipe(file, complaints_of, complaints_of_protocol, complaints_of_suite, complaints_of_pair)
+    found = load_recipe(file, JUDGES)
     if as_json:
         attempts = [attempt.key for attempt in found.attempts]
         members = {
@@ -73,7 +71,7 @@ def show(file: str, keys: tuple[str, ...], site_file: Path | None, as_json: bool
     Example:
       anvil recipe show qwen38-27b-vllm-262k --attempt fp8-text-mtp3
     """
-    found = load_recipe(file, complaints_of, complaints_of_protocol, complaints_of_suite, complaints_of_pair)
+    found = load_recipe(file, JUDGES)
     for key in keys:
         if found.attempt(key) is None:
             known = ", ".join(attempt.key for attempt in found.attempts)

@@ -11,20 +11,18 @@ from pathlib import Path
 
 import click
 
-from anvil.collectors.checks import complaints_of
 from anvil.collectors.commands.gates import look_at_gates
 from anvil.collectors.endpoints import plain_url
-from anvil.collectors.protocols import complaints_of_pair, complaints_of_protocol
 from anvil.collectors.recipes import Recipe, load_recipe, parse_recipe
 from anvil.collectors.recovery import Recovery
 from anvil.collectors.running.interrupts import Interrupt, Interrupted, interruptible
+from anvil.collectors.running.judges import JUDGES
 from anvil.collectors.running.launching import launchers
 from anvil.collectors.running.narration import Narrator, narrator
 from anvil.collectors.running.resuming import read_run
 from anvil.collectors.running.run import Done, Running, RunPlan, carry_out
 from anvil.collectors.running.space import Space
 from anvil.collectors.site import Site, load_site
-from anvil.collectors.suites import complaints_of_suite
 from anvil.collectors.withholding import Secrets
 from anvil.ledger.commands.output import answer, answer_json, json_option, place
 from anvil.ledger.errors import CollectorError
@@ -87,9 +85,7 @@ def run(
     site = load_site(site_file)
     if only_gates and recipe is not None:
         look_at_gates(
-            load_recipe(
-                recipe, complaints_of, complaints_of_protocol, complaints_of_suite, complaints_of_pair
-            ),
+            load_recipe(recipe, JUDGES),
             site,
             campaign,
             as_json=as_json,
@@ -99,9 +95,7 @@ def run(
     if resume is not None:
         planning = partial(_plan_rest, resume, site, base_url)
     elif recipe is not None:
-        known = load_recipe(
-            recipe, complaints_of, complaints_of_protocol, complaints_of_suite, complaints_of_pair
-        )
+        known = load_recipe(recipe, JUDGES)
         ready = _plan(known, site, campaign, only, attempts, base_url)
         planning = partial(_as_it_is, ready)
     told = narrator()
@@ -152,10 +146,7 @@ def _plan_rest(stream: str, site: Site, base_url: str | None, ledger: Ledger) ->
     recipe = parse_recipe(
         continued.recipe,
         f"the recipe of {stream}",
-        complaints_of,
-        complaints_of_protocol,
-        complaints_of_suite,
-        complaints_of_pair,
+        JUDGES,
         suite_files=continued.suite_files,
     )
     attempt = recipe.attempt(continued.attempt)

@@ -66,6 +66,10 @@ FINDINGS: Mapping[str, tuple[Severity, str]] = MappingProxyType(
             "suspicious",
             "requests of an open loop were sent later than their moments, so that the rate was not kept",
         ),
+        "tokens_not_seen": (
+            "suspicious",
+            "tokens are counted that never came: reasoning is hidden, or the count is wrong, and so is the aggregate then",
+        ),
         "output_in_a_burst": (
             "suspicious",
             "output came ten times as fast as its prompt was read: it was held back, or the request waited",
@@ -212,6 +216,11 @@ def _more_cached(run: RunRow, row: Row, asked: Asked) -> bool:
     )
 
 
+def _not_seen(run: RunRow, row: Row, asked: Asked) -> bool:
+    del run, asked
+    return row.decode_unmeasurable in ("more_tokens_than_bytes", "reasoning_not_streamed")
+
+
 def _in_a_burst(run: RunRow, row: Row, asked: Asked) -> bool:
     """Compare decoding with prefill: a token takes at least one pass over the weights, and so did the whole prompt.
 
@@ -243,6 +252,7 @@ _OF_ROWS: Mapping[str, Callable[[RunRow, Row, Asked], bool]] = {
     "cap_exceeded": _over_cap,
     "prefill_contradicts": _prefill_contradicts,
     "more_cached_than_prompt": _more_cached,
+    "tokens_not_seen": _not_seen,
     "output_in_a_burst": _in_a_burst,
     "cap_reached_with_stop": _cut_with_stop,
     "lengths_differ": _other_length,

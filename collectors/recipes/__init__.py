@@ -5,7 +5,7 @@
 
 from anvil.collectors.recipes.blocks import Container
 from anvil.collectors.recipes.gates import RestorationGate
-from anvil.collectors.recipes.loader import load_recipe, packaged_recipes, parse_recipe
+from anvil.collectors.recipes.loader import Judges, load_recipe, packaged_recipes, parse_recipe
 from anvil.collectors.recipes.parts import (
     Candidate,
     Deadlines,
@@ -28,6 +28,7 @@ __all__ = [
     "Experiment",
     "FileRefused",
     "Hardware",
+    "Judges",
     "ModelPackage",
     "Problem",
     "Recipe",

@@ -7,6 +7,7 @@ else is a path.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 
@@ -30,17 +31,24 @@ def packaged_recipes() -> tuple[str, ...]:
     return tuple(sorted(name.removesuffix(_SUFFIX) for name in names if name.endswith(_SUFFIX)))
 
 
-def load_recipe(
-    path_or_name: str | Path,
-    judge: JudgeCheck | None = None,
-    judge_protocol: JudgeProtocol | None = None,
-    judge_suite: JudgeSuite | None = None,
-    judge_pair: JudgePair | None = None,
-) -> Recipe:
-    """Return a recipe, read, found consistent and resolved.
+@dataclass(frozen=True)
+class Judges:
+    """Who knows which checks, protocols and suites there are, and what each can be told.
 
-    `judge` knows which checks there are and what they can be told, `judge_protocol` the same of protocols and
-    `judge_suite` of suites, `judge_pair` what may differ between two protocols; without them these are not looked at.
+    `pair` knows what two protocols of an experiment may differ in. What nobody knows is not looked at.
+    """
+
+    check: JudgeCheck | None = None
+    protocol: JudgeProtocol | None = None
+    suite: JudgeSuite | None = None
+    pair: JudgePair | None = None
+
+
+NOBODY = Judges()
+
+
+def load_recipe(path_or_name: str | Path, judges: Judges = NOBODY) -> Recipe:
+    """Return a recipe, read, found consistent and resolved.
 
     Raises:
         FileRefused: it is no recipe, or combines what cannot be; each problem has its line and what
@@ -49,16 +57,13 @@ def load_recipe(
     """
     source, content = _content(path_or_name)
     directory = None if source != str(path_or_name) else Path(source).parent
-    return parse_recipe(content, source, judge, judge_protocol, judge_suite, judge_pair, directory=directory)
+    return parse_recipe(content, source, judges, directory=directory)
 
 
 def parse_recipe(
     content: bytes,
     source: str,
-    judge: JudgeCheck | None = None,
-    judge_protocol: JudgeProtocol | None = None,
-    judge_suite: JudgeSuite | None = None,
-    judge_pair: JudgePair | None = None,
+    judges: Judges = NOBODY,
     *,
     directory: Path | None = None,
     suite_files: Mapping[str, bytes] | None = None,
@@ -74,8 +79,8 @@ def parse_recipe(
     toml = read_toml(content, source, "recipe")
     file = validated(toml, RecipeFile)
     suites = SuiteFiles(file, directory, suite_files or {})
-    found = complaints(file, judge, judge_protocol, judge_pair)
-    toml.refuse([*found, *suites.complaints, *suite_complaints(file, suites, judge_suite)])
+    found = complaints(file, judges.check, judges.protocol, judges.pair)
+    toml.refuse([*found, *suites.complaints, *suite_complaints(file, suites, judges.suite)])
     return _recipe(toml, file, suites)
 
 

@@ -48,7 +48,7 @@ def compare_command(
       anvil compare cpu cpu-one-slot --only-change slots
       anvil compare cpu:plain cpu:to-the-cap
     """
-    with opened(place(), as_of) as ledger:
+    with opened(place(), as_of, is_whole=True) as ledger:
         evidence = Evidence(ledger.record, ledger.artifacts.content)
         made = compare(evidence, side(evidence, control), side(evidence, treatment))
         ledger.require_signed_events(made.events)

@@ -249,9 +249,7 @@ class _Reader:
     def _add(
         self, pointer: str, kind: Kind, value: Value, rule: str, figures: tuple[Figure, ...], line: int
     ) -> None:
-        support = Support()
-        for figure in figures:
-            support |= figure.support
+        support = Support.of_all([figure.support for figure in figures])
         status = weakest(figure.status for figure in figures)
         self.leaves.append(Leaf(pointer, kind, value, rule, support, status, line, figures))
 

@@ -196,9 +196,7 @@ def _of_run(
 
 def _over_requests(given: list[tuple[Run, tuple[Number, ...]]], said: str, scale: Fraction) -> Figure:
     pooled = [value for _, values in given for value in values]
-    support = Support()
-    for run, _ in given:
-        support |= run.source.support
+    support = Support.of_all([run.source.support for run, _ in given])
     status = weakest(run.source.status for run, _ in given)
     return Figure(_scaled(mean(pooled), scale), said, support, status)
 

@@ -9,6 +9,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
@@ -135,23 +136,21 @@ def _mirrored(value: Any, pointer: str, shown: dict[str, Shown]) -> Any:
 def _notes(notes: dict[Support, int], draft: Draft, record: Record) -> dict[str, Any]:
     """Return the notes, and every event that one of them names, once, in the order of the ledger (rule 3)."""
     every = sorted(record.campaigns[draft.campaign].every(), key=lambda kept: kept.index)
-    supports = list(notes.items())
-    named = {name for support, _ in supports for name in support.artifacts}
-    cited = {entry_hash for support, _ in supports for entry_hash in support.events}
+    index_of = {kept.entry_hash: kept.index for kept in every}
+    cited = frozenset().union(*(support.events for support in notes))
+    named = defaultdict(set)
+    for artifact in frozenset().union(*(support.artifacts for support in notes)):
+        named[artifact.event].add(artifact.name)
     return {
         "notes": [
             {
                 "number": number,
-                "runs": _runs([kept.index for kept in every if kept.entry_hash in support.events]),
+                "runs": _runs(sorted(index_of[name] for name in support.events if name in index_of)),
                 "artifacts": len(support.artifacts),
             }
-            for support, number in supports
+            for support, number in notes.items()
         ],
-        "events": [
-            _event(kept, {name.name for name in named if name.event == kept.entry_hash})
-            for kept in every
-            if kept.entry_hash in cited
-        ],
+        "events": [_event(kept, named[kept.entry_hash]) for kept in every if kept.entry_hash in cited],
     }
 
 

@@ -161,7 +161,7 @@ class Loads:
             stem = _stem(str(cell.candidate), declared.quantization)
             name = compose("the candidate and its control", lambda *_, stem=stem: f"{stem}_delta_percent", planned.stated("key"), self.recorded.key_of(str(base.candidate)))  # fmt: skip
             called = f"{cell.candidate} against {base.candidate}"
-            figures = {key: _difference(base, cell, leaf, called) for key, leaf in DIFFERENCES.items()}
+            figures = {key: difference(base, cell, leaf, called) for key, leaf in DIFFERENCES.items()}
             yield name, Group({"name": name, **figures})
 
     def _longest(self, candidate: str, cell: Cell) -> Group:
@@ -184,7 +184,7 @@ class Loads:
             )
 
 
-def _difference(base: Cell, cell: Cell, leaf: Leaf, called: str) -> Figure:
+def difference(base: Cell, cell: Cell, leaf: Leaf, called: str) -> Figure:
     """Return a difference as it is printed; null where it is not of the candidates alone (rule 4)."""
     before, after = of(base, leaf), of(cell, leaf)
     found = delta(before, after, called).figure

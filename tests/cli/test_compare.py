@@ -158,6 +158,19 @@ def test_nothing_left_to_compare_is_exit_1(mine: Anvil, tmp_path: Path) -> None:
     assert "Planned alike: a repetition." in ran.out
 
 
+def test_two_campaigns_of_one_ledger(mine: Anvil, tmp_path: Path) -> None:
+    stage = Stage("mine")
+    for campaign, slots, times in (("mine", 2, CONTROL), ("other", 4, TREATMENT)):
+        stage.campaign = campaign
+        stage.tell(recipe(("a", "tiny", {**PLAIN, "slots": slots})))
+        play(stage, "a", times)
+    stage.recorded(tmp_path / "both")
+    ran = mine("--ledger", tmp_path / "both", "compare", "mine/a", "other/a", "--only-change", "slots")
+    assert ran.code == 0, ran.err
+    assert "  slots: 2 -> 4\nAn A/B of slots: nothing else was planned otherwise." in ran.out
+    assert "  treatment: 30 completed and 0 failed of 30 requests in 3 runs" in ran.out
+
+
 def test_an_unknown_name_says_what_there_is(mine: Anvil) -> None:
     ran = mine("compare", "a", "c")
     assert ran.code == 1

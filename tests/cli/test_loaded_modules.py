@@ -48,6 +48,27 @@ def test_verify_of_a_short_log_does_without_what_is_slow_to_load(loaded: set[str
     assert not loaded & {"multiprocessing", pem, "rich", "anvil.ledger.recording"}
 
 
+BUILT = """
+import anvil.ledger.commands.verify
+from pydantic import BaseModel
+
+def below(kind):
+    for one in kind.__subclasses__():
+        yield one
+        yield from below(one)
+
+every = list(below(BaseModel))
+assert len(every) > 70, every
+print([one.__name__ for one in every if one.__pydantic_complete__])
+"""
+
+
+def test_loading_verify_builds_no_validator_of_an_event() -> None:
+    """Each takes about a millisecond or more, and a log has a few types of them all."""
+    ran = subprocess.run([sys.executable, "-c", BUILT], check=True, capture_output=True, text=True)
+    assert ran.stdout.strip() == "[]"
+
+
 PUBLICATION = """
 import json, sys
 from anvil.ledger.cli import main

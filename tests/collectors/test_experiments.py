@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from anvil.collectors.protocols import complaints_of_pair, complaints_of_protocol
-from anvil.collectors.recipes import FileRefused, Problem, parse_recipe
+from anvil.collectors.recipes import FileRefused, Judges, Problem, parse_recipe
 
 DIGEST, OTHER = "a" * 64, "c" * 64
 REVISION = "b" * 40
@@ -201,7 +201,9 @@ def pair(parameters: str, *named: str) -> str:
 
 def refused(text: str) -> list[tuple[str, str]]:
     try:
-        parse_recipe(text.encode(), "mine.toml", None, complaints_of_protocol, judge_pair=complaints_of_pair)
+        parse_recipe(
+            text.encode(), "mine.toml", Judges(protocol=complaints_of_protocol, pair=complaints_of_pair)
+        )
     except FileRefused as problems:
         lines = text.splitlines()
         return [(lines[one.line - 1].split(" ")[0], one.what) for one in problems.problems]

@@ -16,13 +16,11 @@ from typing import Any
 import pytest
 from support import tools
 
-from anvil.collectors.checks import complaints_of
-from anvil.collectors.protocols import complaints_of_pair, complaints_of_protocol
 from anvil.collectors.recipes import Attempt, Recipe, load_recipe, packaged_recipes
 from anvil.collectors.recipes.argv import HOST_PLACEHOLDERS, placeholders
 from anvil.collectors.recipes.blocks import EngineBlock
+from anvil.collectors.running.judges import JUDGES
 from anvil.collectors.running.suites import chosen_suites
-from anvil.collectors.suites import complaints_of_suite
 
 NAMES = ("laguna-xs-2.1-nvfp4-sm120", "quickstart", "qwen38-27b-sglang-393k", "qwen38-27b-vllm-262k")
 PREFLIGHT = {"coding", "structured-json", "retrieval", "tools-batch"}
@@ -50,7 +48,7 @@ def test_the_list_for_people_names_each() -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_each_is_good_and_fully_resolved(name: str) -> None:
-    recipe = load_recipe(name, complaints_of, complaints_of_protocol, complaints_of_suite, complaints_of_pair)
+    recipe = load_recipe(name, JUDGES)
     assert recipe.name == name
     assert re.fullmatch("sha256:[0-9a-f]{64}", recipe.digest)
     for attempt in recipe.attempts:
@@ -76,7 +74,7 @@ def test_the_default_deadlines() -> None:
 
 
 def test_quickstart_fits_its_engine() -> None:
-    (attempt,) = load_recipe("quickstart", complaints_of).attempts
+    (attempt,) = load_recipe("quickstart", JUDGES).attempts
     checks = {check.name: check.parameters for check in attempt.checks}
     assert attempt.settings == {"slots": 2, "context_tokens": 8192}
     assert [checks[f"retrieval-{n}k"]["target_tokens"] for n in (1, 2)] == [1000, 2000]

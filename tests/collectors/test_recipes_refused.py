@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anvil.collectors.checks import complaints_of
 from anvil.collectors.recipes import FileRefused, Problem, load_recipe, parse_recipe
+from anvil.collectors.running.judges import JUDGES
 from anvil.ledger.errors import CollectorError
 
 DIGEST = "a" * 64
@@ -83,14 +83,14 @@ only_change = ["kv_cache_dtype"]
 
 def problems(text: str) -> tuple[Problem, ...]:
     with pytest.raises(FileRefused) as caught:
-        parse_recipe(text.encode(), "mine.toml", complaints_of)
+        parse_recipe(text.encode(), "mine.toml", JUDGES)
     return caught.value.problems
 
 
 def told(text: str) -> tuple[Problem, ...]:
     """The problems of a text, none for one that is good."""
     try:
-        parse_recipe(text.encode(), "mine.toml", complaints_of)
+        parse_recipe(text.encode(), "mine.toml", JUDGES)
     except FileRefused as refused:
         return refused.problems
     return ()
@@ -107,7 +107,7 @@ def line_with(text: str, part: str) -> int:
 
 
 def test_the_recipe_that_these_tests_change_is_good() -> None:
-    recipe = parse_recipe(GOOD.encode(), "mine.toml", complaints_of)
+    recipe = parse_recipe(GOOD.encode(), "mine.toml", JUDGES)
     assert [attempt.key for attempt in recipe.attempts] == ["base", "auto-kv"]
 
 
@@ -378,7 +378,7 @@ def test_whatever_is_changed_the_only_way_out_is_a_refusal_with_lines(data: st.D
 @given(st.binary(max_size=200))
 def test_bytes_of_any_kind(content: bytes) -> None:
     with pytest.raises(FileRefused):
-        parse_recipe(content, "mine.toml", complaints_of)
+        parse_recipe(content, "mine.toml", JUDGES)
 
 
 def test_nesting_without_end() -> None:

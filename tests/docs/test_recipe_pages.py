@@ -11,13 +11,14 @@ from typing import get_args
 
 import pytest
 
-from anvil.collectors.checks import CHECKS, complaints_of
+from anvil.collectors.checks import CHECKS
 from anvil.collectors.checks.judging import INCOMPLETE
 from anvil.collectors.recipes import load_recipe
 from anvil.collectors.recipes.loader import packaged_recipes
 from anvil.collectors.recipes.recipe import RecipeFile
+from anvil.collectors.running.judges import JUDGES
 from anvil.collectors.site import Site, load_site
-from anvil.collectors.suites import SUITES, complaints_of_suite
+from anvil.collectors.suites import SUITES
 from anvil.ledger.events.checks import FailureClass
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -48,7 +49,7 @@ def test_the_example_recipe_is_one_that_the_example_site_can_place(tmp_path: Pat
     recipe_file, site_file = tmp_path / "example.toml", tmp_path / "anvil-site.toml"
     recipe_file.write_text(_TOML[0])
     site_file.write_text(_TOML[1])
-    recipe, site = load_recipe(str(recipe_file), complaints_of), load_site(site_file)
+    recipe, site = load_recipe(str(recipe_file), JUDGES), load_site(site_file)
     placed = site.place(recipe.attempts[0])
     assert placed.host_port == 8100
     assert site.mounts(placed)
@@ -66,7 +67,7 @@ def test_the_example_suite_is_one_that_can_be_run(tmp_path: Path) -> None:
     digest = f"sha256:{hashlib.sha256(file.encode()).hexdigest()}"
     recipe = tmp_path / "example.toml"
     recipe.write_text(f"{_TOML[0]}\n{selected.replace('sha256:…', digest)}")
-    found = load_recipe(recipe, complaints_of, judge_suite=complaints_of_suite)
+    found = load_recipe(recipe, JUDGES)
     (suite,) = found.attempts[0].suites
     assert (suite.repetitions, suite.required_rate) == (5, "0.8")
 

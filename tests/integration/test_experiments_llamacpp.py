@@ -165,7 +165,9 @@ def test_one_setting_is_an_ab_and_two_are_refused(tmp_path: Path) -> None:
         "no A/B of 'slots': slots/one-slot and two-changes/two-slots also differ in context_tokens"
         in refused.err
     )
-    assert "No A/B: 2 things were planned otherwise." in bench.anvil("compare", *both).out
+    beside = bench.anvil("compare", *both)
+    assert beside.code == 0, beside.out
+    assert "No A/B: 2 things were planned otherwise." in beside.out
     assert bench.anvil("verify").code == 0
 
 

@@ -185,7 +185,11 @@ def test_a_real_run_has_none_and_a_lying_endpoint_has_those_it_earns() -> None:
     with Server(
         chat=lambda asked: Chat("a b c", prompt_tokens=10, completion_tokens=9, cached_tokens=11)
     ) as server:
-        assert found_at(server, Asked(6, 5, 10)) == ["cap_exceeded", "more_cached_than_prompt"]
+        assert found_at(server, Asked(6, 5, 10)) == [
+            "cap_exceeded",
+            "more_cached_than_prompt",
+            "tokens_not_seen",
+        ]
 
 
 # --- the list ---------------------------------------------------------------------------------------------------------
@@ -211,3 +215,10 @@ def test_an_answer_that_was_held_back_until_it_was_whole_is_suspicious() -> None
     assert labels(row(**told), asked=Asked(1, 500, 1000)) == ["output_in_a_burst"]
     assert labels(row(**{**told, "completion_tokens": 15}), asked=Asked(1, 500, 1000)) == []
     assert labels(row(**{**told, "prompt_tokens": 255}), asked=Asked(1, 500, 255)) == []
+
+
+@pytest.mark.parametrize("reason", ["more_tokens_than_bytes", "reasoning_not_streamed"])
+def test_tokens_that_are_counted_and_never_came_are_suspicious(reason: Any) -> None:
+    """They give no decode rate; the aggregate counts them all the same."""
+    assert labels(row(decode_unmeasurable=reason)) == ["tokens_not_seen"]
+    assert labels(row(decode_unmeasurable="output_in_one_read")) == []

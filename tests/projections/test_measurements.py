@@ -15,10 +15,12 @@ from support.fine.stage import Public, Stage
 
 from anvil.ledger.errors import PublicationRefused
 from anvil.ledger.events import ArtifactRedacted, EventRetracted
+from anvil.ledger.events.checks import Parameter
 from anvil.ledger.rows import Row
 from anvil.projections.evidence import Evidence
 from anvil.projections.figures import ArtifactName, Unsupported
 from anvil.projections.measurements import Cell, Measure, cells, delta, joined, measure
+from anvil.projections.recorded.loads import TTFT_MS, difference
 
 MS = 10**6
 
@@ -297,3 +299,16 @@ def test_nothing_of_nothing_says_why() -> None:
     assert (found.figure.value, found.refused) == (None, "no_runs")
     assert found.figure.rule.endswith("null: no run counts")
     assert (found.counts.completed.value, found.counts.runs.value) == (0, 0)
+
+
+def test_a_difference_between_cells_of_other_plans_is_null() -> None:
+    """Both candidates have a cell of this name; one was asked for more tokens."""
+    control = only(staged(rows_of(*[5] * 5)))
+    alike = only(staged(rows_of(*[4] * 5)))
+    other = only(staged(rows_of(*[4] * 5), output_cap_tokens=512))
+    thinking = only(staged(rows_of(*[4] * 5), parameters=(Parameter(name="thinking", value="enabled"),)))
+    assert difference(control, alike, TTFT_MS, "b against a").value == "-20.0"
+    for one in (other, thinking):
+        found = difference(control, one, TTFT_MS, "b against a")
+        assert found.value is None
+        assert "not measured by one plan" in found.rule

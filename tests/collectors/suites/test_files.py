@@ -19,7 +19,7 @@ from support.suitefile import GOOD, as_json
 from anvil.collectors.checks import complaints_of
 from anvil.collectors.completion import read_chat
 from anvil.collectors.interface import Exchange
-from anvil.collectors.recipes import FileRefused, load_recipe
+from anvil.collectors.recipes import FileRefused, Judges, load_recipe
 from anvil.collectors.suites import complaints_of_suite
 from anvil.collectors.suites.external import read_suite
 from anvil.collectors.suites.validators import Exact, JsonEquals, RegexFull
@@ -269,7 +269,7 @@ served_model = "tiny"
 def load(folder: Path, block: str) -> Any:
     path = folder / "mine.toml"
     path.write_text(RECIPE + block)
-    return load_recipe(path, complaints_of, judge_suite=complaints_of_suite)
+    return load_recipe(path, Judges(check=complaints_of, suite=complaints_of_suite))
 
 
 def refused(folder: Path, block: str) -> tuple[str, str]:
