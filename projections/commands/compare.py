@@ -50,7 +50,13 @@ def compare_command(
     """
     with opened(place(), as_of, is_whole=True) as ledger:
         evidence = Evidence(ledger.record, ledger.artifacts.content)
-        made = compare(evidence, side(evidence, control), side(evidence, treatment))
+        before, after = side(evidence, control), side(evidence, treatment)
+        if before.name == after.name:
+            raise PublicationRefused(
+                f"{before.name} would be compared with itself",
+                advice="Name another attempt, candidate or campaign.",
+            )
+        made = compare(evidence, before, after)
         ledger.require_signed_events(made.events)
     if only_change:
         _require(made, only_change)

@@ -124,4 +124,5 @@ def _print(done: Released, *, as_json: bool) -> None:
     else:
         answer(f"Released at index {done.recorded.index} as {done.recorded.entry_hash}")
         answer(f"{done.target}")
-        say("Whoever has the ledger's public key can check it: anvil verify --publication FOLDER --key KEY")
+        say("Whoever has the folder and the ledger's public key can check it:")
+        say(f"  anvil verify --publication {done.target} --key {place().verifier_key}")

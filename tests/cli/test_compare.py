@@ -179,6 +179,12 @@ def test_an_unknown_name_says_what_there_is(mine: Anvil) -> None:
     assert "Traceback" not in ran.err
 
 
+def test_a_side_is_not_compared_with_itself(mine: Anvil) -> None:
+    ran = mine("compare", "a", "mine/a")
+    assert ran.code == 1
+    assert "mine/a would be compared with itself" in ran.err
+
+
 def test_rows_that_are_gone_refuse(mine: Anvil, tmp_path: Path) -> None:
     for blob in (tmp_path / "mine" / "blobs").rglob("*"):
         if blob.is_file() and b"anvil.load.rows/1" in blob.read_bytes()[:400]:
