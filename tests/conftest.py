@@ -3,12 +3,15 @@
 1. `@pytest.mark.needs("go", ...)`: see `support.tools`. For what is found out only while a test runs,
    call the `need` fixture.
 2. Hypothesis draws the same examples on every machine; `--hypothesis-profile soak` draws many new ones.
-3. No test reads or writes the home of the person who runs it, nor their ANVIL_ variables.
+3. Signals that whoever started the tests ignores (`nohup`, a job in the background) are not ignored here: tests
+   send them.
+4. No test reads or writes the home of the person who runs it, nor their ANVIL_ variables.
 """
 
 from __future__ import annotations
 
 import os
+import signal
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -21,6 +24,10 @@ TEST_ALL = os.environ.get("ANVIL_TEST_ALL", "") not in ("", "0")
 NEEDS = "needs "
 USERS = {"XDG_CACHE_HOME": ".cache", "XDG_CONFIG_HOME": ".config", "XDG_DATA_HOME": ".local/share"}
 USERS |= {"XDG_STATE_HOME": ".local/state", "XDG_RUNTIME_DIR": ".run"}
+
+for _number in (signal.SIGHUP, signal.SIGINT):
+    if signal.getsignal(_number) is signal.SIG_IGN:
+        signal.signal(_number, signal.default_int_handler if _number == signal.SIGINT else signal.SIG_DFL)
 
 # --- 1. tools ------------------------------------------------------------------------------------
 
@@ -72,7 +79,7 @@ settings.register_profile(
 )
 settings.load_profile("anvil")
 
-# --- 3. a home of its own ----------------------------------------------------------------------------
+# --- 4. a home of its own ----------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -22,12 +22,8 @@
 
 from __future__ import annotations
 
-import gc
-import signal
-import threading
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from errno import EMFILE, ENFILE
 from selectors import EVENT_READ, EVENT_WRITE, DefaultSelector
@@ -39,6 +35,7 @@ from anvil.collectors.load.inflight import InFlight
 from anvil.collectors.load.record import RequestRecord, RunRecord
 from anvil.collectors.load.requests import PlannedRequest, Target
 from anvil.collectors.load.stamps import stamping
+from anvil.collectors.load.undisturbed import interrupts_to, no_collection
 from anvil.collectors.load.wire import Wire
 from anvil.collectors.withholding import clean_text
 from anvil.ledger.events.checks import FailureClass
@@ -116,7 +113,7 @@ class Loop:
         Raises:
             Nothing for what an endpoint does, and nothing for an interrupt: the record says `aborted`.
         """
-        with self._selector, stamping(), _no_collection(), _interrupts(self._stop):
+        with self._selector, stamping(), no_collection(), interrupts_to(self._stop):
             self._begin()
             self._go_round()
             aborted = self._give_up() or self._is_short_of_files
@@ -378,28 +375,3 @@ class Loop:
 
 def _told(slot: Slot, what: str) -> str:
     return f"{what}; {slot.flight.size} bytes of a response had come"
-
-
-@contextmanager
-def _interrupts(stop: Event) -> Iterator[None]:
-    """Let an interrupt from the keyboard stop the run, where this thread is the one that would get it (rule 5)."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = signal.signal(signal.SIGINT, lambda _number, _frame: stop.set())
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
-
-
-@contextmanager
-def _no_collection() -> Iterator[None]:
-    """Keep the collector of garbage from stopping the loop."""
-    was = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was:
-            gc.enable()

@@ -38,6 +38,7 @@ from anvil.collectors.recipes.flags import FLAGS, passed_value, says_the_same
 from anvil.collectors.recipes.gates import gate_complaints
 from anvil.collectors.recipes.parts import Selected
 from anvil.collectors.recipes.problems import Complaint, KeyPath
+from anvil.collectors.recipes.protocols import JudgeProtocol, protocol_complaints, window_complaints
 from anvil.collectors.recipes.recipe import Attempt, RecipeFile
 from anvil.collectors.recipes.resolve import attempt_argv, resolve_attempt
 from anvil.collectors.withholding import clean_argv, clean_text, names_secret
@@ -345,36 +346,8 @@ RESOLVED: tuple[Callable[[RecipeFile, Attempt, KeyPath], Iterator[Complaint]], .
 )
 """Rules about each attempt, resolved."""
 
-
 JudgeCheck = Callable[[str, Mapping[str, object]], Iterable[tuple[str | None, str, str]]]
 """Says what is wrong with a check's id and parameters: the parameter or none, what, and what to write."""
-
-JudgeProtocol = Callable[[str, Mapping[str, object], int | None], Iterable[tuple[str | None, str, str]]]
-"""The same for a protocol, and whether its prompts and answers fit a window of so many tokens, if one is given."""
-
-
-def _protocols(file: RecipeFile, judge: JudgeProtocol) -> Iterator[Complaint]:
-    """Complain of protocols that cannot be carried out."""
-    for position, chosen in enumerate(file.protocols):
-        for parameter, what, write in judge(chosen.id, chosen.parameters, None):
-            at: KeyPath = ("protocols", position, "id")
-            if parameter is not None and parameter in chosen.parameters:
-                at = ("protocols", position, "parameters", parameter)
-            yield Complaint(at, what, write)
-
-
-def _protocol_windows(
-    file: RecipeFile, attempt: Attempt, at: KeyPath, judge: JudgeProtocol
-) -> Iterator[Complaint]:
-    """Complain of load that cannot fit the attempt's window."""
-    window = attempt.settings.get("context_tokens")
-    if not isinstance(window, int):
-        return
-    listed = file.attempts[int(at[1])].protocols
-    for chosen in attempt.protocols:
-        for _, what, write in judge(chosen.id, chosen.parameters, window):
-            where = at if listed is None else (*at, "protocols", listed.index(chosen.name))
-            yield Complaint(where, f"attempt {attempt.key!r}, {chosen.name!r}: {what}", write)
 
 
 def complaints(
@@ -393,7 +366,7 @@ def complaints(
         for parameter, what, write in judge(check.id, check.parameters) if judge else ():
             at = ("checks", position)
             found.append(Complaint((*at, "parameters", parameter) if parameter else (*at, "id"), what, write))
-    found += [] if judge_protocol is None else _protocols(file, judge_protocol)
+    found += [] if judge_protocol is None else protocol_complaints(file, judge_protocol)
     if found:
         return found
     found = [complaint for rule in NEXT for complaint in rule(file)]
@@ -404,6 +377,6 @@ def complaints(
         for rule in RESOLVED:
             found.extend(rule(file, attempt, ("attempts", position)))
         if judge_protocol is not None:
-            found.extend(_protocol_windows(file, attempt, ("attempts", position), judge_protocol))
+            found.extend(window_complaints(file, attempt, ("attempts", position), judge_protocol))
     attempts = {block.key: resolve_attempt(file, block) for block in file.attempts}
     return found or list(changes_named(file, attempts, judge_pair))

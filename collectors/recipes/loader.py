@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 
-from anvil.collectors.recipes.consistency import JudgeCheck, JudgeProtocol, complaints
+from anvil.collectors.recipes.consistency import JudgeCheck, complaints
 from anvil.collectors.recipes.experiments import JudgePair
+from anvil.collectors.recipes.protocols import JudgeProtocol
 from anvil.collectors.recipes.recipe import Recipe, RecipeFile
 from anvil.collectors.recipes.resolve import resolve_attempt
 from anvil.collectors.recipes.suitefiles import JudgeSuite, SuiteFiles, suite_complaints

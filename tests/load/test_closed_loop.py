@@ -321,4 +321,3 @@ def test_the_collector_of_garbage_rests_while_it_runs() -> None:
         ClosedLoop(target, planned(1), concurrency=1, clocks=Watching()).run()
     assert seen[0] is False
     assert gc.isenabled()
-    assert loop.gc is gc

@@ -4,6 +4,7 @@ last-words  answers, and writes `goodbye` when it is asked to end
 dies        answers two requests for a completion, and ends in the middle of the third
 dies-once   the same, when there is no file --into yet; it makes one
 hangs       answers two requests for a completion, and no other
+ponders     answers, each time after a tenth of a second
 slow-end    answers, and takes a second to end, writing a line every tenth of it
 shouts      answers; writes more at once than is kept of a log, and never stops writing
 hoards      answers, and fills the file --into with --bytes at the third request for a completion
@@ -37,7 +38,18 @@ _SPEC.loader.exec_module(base)
 
 BEHAVIOUR = sys.argv[sys.argv.index("--behave") + 1]
 TALKS = ("talks", "talks-slowly", "talks-and-dies", "talks-and-fails", "talks-nonsense")
-OURS = ("last-words", "dies", "dies-once", "hangs", "slow-end", "echoes", "shouts", "hoards", *TALKS)
+OURS = (
+    "last-words",
+    "dies",
+    "dies-once",
+    "hangs",
+    "ponders",
+    "slow-end",
+    "echoes",
+    "shouts",
+    "hoards",
+    *TALKS,
+)
 WORDS = 8
 
 
@@ -104,6 +116,8 @@ class Handler(base.Handler):  # type: ignore[misc]
             self.talk()
             return
         Handler.completions += 1
+        if BEHAVIOUR == "ponders":
+            time.sleep(0.1)
         if BEHAVIOUR == "dies-once" and not Path(option("--into")).exists() and Handler.completions == 3:
             Path(option("--into")).touch()
             os._exit(7)

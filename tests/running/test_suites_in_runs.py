@@ -183,14 +183,11 @@ def test_a_run_that_is_killed_in_a_suite_loses_no_body(benches: Callable[[str], 
 
 def test_a_run_that_is_gone_on_with_repeats_no_suite_that_was_finished(bench: Bench) -> None:
     (bench.directory / "house.toml").write_text(GOOD)
-    interrupt(bench, "a1: suite ours", signal.SIGINT, behave="serve", checks=[], more=SESSION + HOUSE)
+    interrupt(bench, "a1: suite ours", signal.SIGINT, behave="ponders", checks=[], more=SESSION + HOUSE)
     assert [event.selected_as for event in bench.events(SuiteCompleted)][:1] == ["session"]
     (bench.directory / "house.toml").unlink()  # the run kept it
     (old,) = (seen.header.stream for seen in bench.seen() if isinstance(seen.event, RecipeDeclared))
     ran = bench.run("--resume", old)
-    if [event.outcome for event in bench.events(SuiteCompleted)] == ["failed", "failed"]:
-        assert "nothing is left" in ran.err  # it was faster than the signal
-        return
     assert ran.code == 0, ran.err
     assert "0 checks, 1 suite and 0 cells left" in ran.err
     assert [event.selected_as for event in bench.events(SuiteCompleted)] == ["session", "ours", "ours"]
