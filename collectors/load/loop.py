@@ -22,6 +22,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -75,7 +76,7 @@ class Slot:
         self.limit_s = 0.0
 
 
-class Loop:
+class Loop(ABC):
     """One run. `run` carries it out, once. Who extends it says what is lined up, and when."""
 
     concurrency: int | None = None
@@ -180,25 +181,25 @@ class Loop:
 
     # --- what a loop of one kind says ---------------------------------------------------------------------
 
+    @abstractmethod
     def _begin(self) -> None:
         """Line up what is sent at the beginning."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _come_due(self) -> float:
         """Line up what is due now, and return for how many seconds nothing else will be."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _is_all_begun(self) -> bool:
         """Say whether nothing is lined up any more, nor will be."""
-        raise NotImplementedError
 
     def _connected(self, slot: Slot) -> None:
         """A new connection can be written to."""
         self._send(slot)
 
+    @abstractmethod
     def _freed(self, number: int, kept: Wire | None) -> None:
         """A slot's request has ended; its connection is given when it can be used again."""
-        raise NotImplementedError
 
     # --- a slot's way through a request ---------------------------------------------------------------
 

@@ -14,6 +14,7 @@
 from __future__ import annotations
 
 import json
+from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Generic, Literal, Protocol, TypeVar
@@ -67,9 +68,9 @@ class ProtocolParameters(BaseModel):
     """From what prompts are drawn, together with the campaign's attempt and the run."""
 
     @property
+    @abstractmethod
     def most_tokens(self) -> int:
         """The most tokens that prompt and answer of one request may have together."""
-        raise NotImplementedError
 
 
 ParametersT = TypeVar("ParametersT", bound=ProtocolParameters)

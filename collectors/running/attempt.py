@@ -53,6 +53,7 @@ from anvil.collectors.running.narration import Narrator
 from anvil.collectors.running.planning import Planned
 from anvil.collectors.running.space import ADVICE, DiskFull, Space
 from anvil.collectors.running.suites import SuitesLeft, Watched
+from anvil.collectors.running.waiting import to_the_end
 from anvil.collectors.suites import Chosen
 from anvil.ledger import events
 from anvil.ledger.drafts import Attachment
@@ -132,7 +133,7 @@ class AttemptRun:
             # Neither starting nor ending is cancelled: an interrupt must not leave an engine behind, nor
             # tear one down unkept.
             starting = asyncio.ensure_future(self.launcher.start(self.planned.plan))
-            interrupted = await _to_the_end(starting)
+            interrupted = await to_the_end(starting)
             running = starting.result()
         except (DiskFull, LaunchFailed, EngineUnreachable) as error:
             self._never_launched(error)
@@ -156,7 +157,7 @@ class AttemptRun:
                 patterns,
             )
             ending = asyncio.ensure_future(end.of(running))
-            interrupted = await _to_the_end(ending)
+            interrupted = await to_the_end(ending)
             self.narrator.say(f"{attempt.key}: log kept, {ending.result()}")
             if interrupted is not None:
                 raise interrupted
@@ -333,17 +334,6 @@ async def _broke_off(running: Running, event: CheckCompleted | Judgement) -> boo
     while not (has_exited := await _has_exited(running)) and time.monotonic() < until:
         await asyncio.sleep(0.05)
     return has_exited
-
-
-async def _to_the_end(task: asyncio.Future[Any]) -> asyncio.CancelledError | None:
-    """Wait for a task even when this one is cancelled meanwhile; return the cancellation."""
-    cancelled: asyncio.CancelledError | None = None
-    while not task.done():
-        try:
-            await asyncio.wait({task})
-        except asyncio.CancelledError as error:
-            cancelled = error
-    return cancelled
 
 
 def _problem(error: DiskFull | LaunchFailed | EngineUnreachable) -> LaunchProblem:

@@ -30,6 +30,7 @@ from anvil.collectors.protocols.interface import RunPlan
 from anvil.collectors.protocols.measured import Begun, Beside, KeptRun, attachments, measured
 from anvil.collectors.recorder import LedgerRecorder
 from anvil.collectors.reports.counters import Counts, count
+from anvil.collectors.running.waiting import to_the_end
 from anvil.collectors.withholding import Secrets
 from anvil.ledger.blobs import BlobRef
 from anvil.ledger.errors import CollectorError
@@ -264,17 +265,6 @@ def counted(counts: Counts | None) -> EngineCounts:
     """Return what the engine counted of prompts."""
     names = ("cached_prompt_tokens", "prompt_tokens", "computed_prompt_tokens")
     return EngineCounts(*(None if counts is None else counts.of(name) for name in names))
-
-
-async def to_the_end(task: asyncio.Future[Any]) -> asyncio.CancelledError | None:
-    """Wait for a task even when this one is cancelled meanwhile; return the cancellation."""
-    cancelled: asyncio.CancelledError | None = None
-    while not task.done():
-        try:
-            await asyncio.wait({task})
-        except asyncio.CancelledError as error:
-            cancelled = error
-    return cancelled
 
 
 def _told_of_template(tokens: int | None) -> tuple[Parameter, ...]:

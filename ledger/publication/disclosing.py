@@ -5,7 +5,7 @@
    only, and never goes along.
 2. Its bytes lie under the digest that the signed event shows, once, however many events name them.
 3. All that a leaf rests on is there, so that rows can neither be left out nor be swapped, and nothing is there that
-   no event here names in the clear.
+   no event here names in the clear, or that one says is gone.
 
 What a leaf says it rests on is its provenance; that the provenance says it rightly is shown by making the
 document again (`anvil.ledger.publication.verifying`, rule 7).
@@ -41,7 +41,8 @@ def check_disclosed(
 ) -> Iterator[Finding]:
     """Yield what is wrong with the artifacts of a folder, whose leaves were found well formed."""
     wanted: dict[Name, tuple[Disclosed, str]] = {}
-    for named_so, first in _wanted(leaves, checked):
+    gone = _gone(checked)
+    for named_so, first in _wanted(leaves, checked, gone):
         wanted.setdefault(named_so, first)
     named = {(one.event, one.name): one for one in manifest.artifacts}
     for name, (one, pointer) in wanted.items():
@@ -52,11 +53,7 @@ def check_disclosed(
                 expected=one.digest,
                 found=named[name].digest if name in named else "nothing",
             )
-    for name, other in named.items():
-        if name not in wanted and other not in _in_the_clear(name, checked):
-            yield Finding(
-                "unsupported", f"artifact {_told(name)} goes along, and no event here names it in the clear"
-            )
+    yield from _astray(named, set(wanted), gone, checked)
     for one in named.values():
         content = files.get(layout.artifact(one.digest))
         found = "nothing" if content is None else layout.digest(content)
@@ -74,10 +71,9 @@ def check_disclosed(
 
 
 def _wanted(
-    leaves: Iterable[Mapping[str, Any]], checked: Checked
+    leaves: Iterable[Mapping[str, Any]], checked: Checked, gone: set[Name]
 ) -> Iterator[tuple[Name, tuple[Disclosed, str]]]:
     """Yield each artifact that must be there, and a leaf that rests on it."""
-    gone = _gone(checked)
     for leaf in leaves:
         for stated in leaf["artifacts"]:
             event, name = str(stated.get("event")), str(stated.get("name"))
@@ -87,6 +83,21 @@ def _wanted(
                 one = disclosed(event, entry) if entry.name == name else None
                 if one is not None:
                     yield (event, entry.name), (one, leaf["pointer"])
+
+
+def _astray(
+    named: Mapping[Name, Disclosed], wanted: set[Name], gone: set[Name], checked: Checked
+) -> Iterator[Finding]:
+    """Yield what goes along and must not (rule 3)."""
+    for name, one in named.items():
+        if name in gone:
+            yield Finding(
+                "unsupported", f"artifact {_told(name)} goes along, and an event here says that it is gone"
+            )
+        elif name not in wanted and one not in _in_the_clear(name, checked):
+            yield Finding(
+                "unsupported", f"artifact {_told(name)} goes along, and no event here names it in the clear"
+            )
 
 
 def _in_the_clear(name: Name, checked: Checked) -> list[Disclosed | None]:

@@ -54,10 +54,15 @@ PAGES: dict[str, Callable[[], str]] = {
 
 
 @pytest.fixture(params=["recorded", *PAGES])
-def shown(request: pytest.FixtureRequest, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def shown(
+    request: pytest.FixtureRequest,
+    need: Callable[[str], None],
+    tmp_path: Path,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Path:
     name = request.param
-    if name.startswith("seed-") and not SEEDS.is_dir():
-        pytest.skip(f"no folder {SEEDS}")
+    if name.startswith("seed-"):
+        need("seeds")
     made = recorded_page(tmp_path_factory.getbasetemp() / "recorded") if name == "recorded" else PAGES[name]()
     place = tmp_path / f"{name}.html"
     place.write_text(made, encoding="utf-8")

@@ -7,13 +7,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.laguna import Laguna, laguna
+from support.laguna import Laguna, laguna, noon
 from support.published_folders import ORIGIN, Folder, at_home, copied
 from support.rows_document import measure, publish_rows, rows, rows_document
 
 from anvil.ledger.errors import PublicationRefused
+from anvil.ledger.events import LoadMeasured
 from anvil.ledger.publication import layout
 from anvil.ledger.publication.manifest import Manifest
+from anvil.ledger.recording import Ledger
+from anvil.ledger.redaction import redact
+from anvil.ledger.store import Store
+from anvil.projections.seen import Seen, read_events
 
 __all__ = ["rows_document"]
 
@@ -163,6 +168,42 @@ def test_an_artifact_that_no_event_names_in_the_clear_is_refused(folder: Folder)
     folder.write(place(SECRET), SECRET, listed=True)
     folder.edit(layout.MANIFEST, invented, listed=False)
     folder.refused("unsupported", "tampered", says="no event here names it in the clear")
+
+
+def test_rows_that_an_event_says_are_gone_do_not_come_back(tmp_path: Path) -> None:
+    """Whoever kept the bytes may put them back; the folder says that they were redacted."""
+    with at_home(tmp_path):
+        made = with_rows(tmp_path)
+        with Ledger.open(made.place.directory, clock=noon) as ledger:
+            index = max(row.entry_index for row in ledger.store.of_types(["load.measured/1"]))
+            redact(ledger, [index], "Not ours.", artifacts=["rows"])
+        folder = publish_rows(made, tmp_path / "published")
+        assert folder.verify(again=True).exit_code == 0
+        (kept,) = Manifest.parse(folder.read(layout.MANIFEST)).artifacts
+        (gone,) = {one.entry_hash for one in _loads(made)} - {kept.event}
+
+    def again(members: Any) -> None:
+        back = {
+            **members["artifacts"][0],
+            "event": gone,
+            "digest": layout.digest(SECOND),
+            "size": len(SECOND),
+        }
+        members["artifacts"] = sorted(
+            [*members["artifacts"], back], key=lambda one: (one["event"], one["name"])
+        )
+
+    folder.write(place(SECOND), SECOND, listed=True)
+    folder.edit(layout.MANIFEST, again, listed=False)
+    folder.refused("unsupported", "tampered", says="an event here says that it is gone")
+
+
+def _loads(made: Laguna) -> list[Seen]:
+    store = Store.open_readonly(made.place.database)
+    try:
+        return [seen for seen in read_events(store) if isinstance(seen.event, LoadMeasured)]
+    finally:
+        store.close()
 
 
 def test_a_file_that_no_figure_rests_on_is_refused(folder: Folder) -> None:
