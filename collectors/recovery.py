@@ -24,6 +24,7 @@ from anvil.collectors.launchers.interface import Launcher, Running
 from anvil.collectors.protocols.leftover import loads_of, recover_loads
 from anvil.collectors.recorder import LedgerRecorder
 from anvil.collectors.reports import patterns_of
+from anvil.collectors.running.holding import FOLDER, let_go
 from anvil.collectors.running.keeping import EngineEnd
 from anvil.collectors.running.narration import Narrator
 from anvil.collectors.suites import KEPT_FOR
@@ -71,6 +72,7 @@ class Recovery:
             orphans = [orphan for orphan in orphans if orphan not in mine]
         for orphan in orphans:  # its journal is gone, it runs all the same
             found += await self._collect(orphan.provenance.stream, (), [orphan])
+        let_go(self.journals.parent / FOLDER)
         return found
 
     @property

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
 
@@ -15,11 +15,12 @@ from anvil.collectors.commands.gates import look_at_gates
 from anvil.collectors.endpoints import plain_url
 from anvil.collectors.recipes import Recipe, load_recipe, parse_recipe
 from anvil.collectors.recovery import Recovery
+from anvil.collectors.running.holding import FOLDER, held
 from anvil.collectors.running.interrupts import Interrupt, Interrupted, interruptible
 from anvil.collectors.running.judges import JUDGES
 from anvil.collectors.running.launching import launchers
 from anvil.collectors.running.narration import Narrator, narrator
-from anvil.collectors.running.resuming import read_run
+from anvil.collectors.running.resuming import read_run, require_run
 from anvil.collectors.running.run import Done, Running, RunPlan, carry_out
 from anvil.collectors.running.space import Space
 from anvil.collectors.site import Site, load_site
@@ -100,7 +101,7 @@ def run(
         planning = partial(_as_it_is, ready)
     told = narrator()
     try:
-        found, plan, done = asyncio.run(_run(planning, site, told))
+        found, plan, done = asyncio.run(_run(planning, resume, site, told))
     finally:
         told.close()
     failed = list(done.not_launched)
@@ -171,8 +172,22 @@ def _require_launched(done: Done) -> None:
         raise CollectorError(f"{several}{failed[0]}", advice=failed[0].advice)
 
 
-async def _run(planning: Planning | None, site: Site, told: Narrator) -> tuple[int, RunPlan | None, Done]:
-    """Recover, plan and carry the plan out.
+def _held(ledger: Ledger, private: Path, resume: str | None) -> AbstractContextManager[None]:
+    """Hold the run that is gone on with, before anything of it is looked at.
+
+    Raises:
+        CollectorError: there is no such run, or another process holds it.
+    """
+    if resume is None:
+        return nullcontext()
+    require_run(ledger, resume)
+    return held(private / FOLDER, resume)
+
+
+async def _run(
+    planning: Planning | None, resume: str | None, site: Site, told: Narrator
+) -> tuple[int, RunPlan | None, Done]:
+    """Recover, plan and carry the plan out; `resume` names the stream of the run that is gone on with.
 
     Raises:
         Interrupted: a signal ended it, in order.
@@ -181,6 +196,7 @@ async def _run(planning: Planning | None, site: Site, told: Narrator) -> tuple[i
     private = ledger_place.directory / "runs"
     with (
         Ledger.open(ledger_place.directory) as ledger,
+        _held(ledger, private, resume),
         launchers(private / "spools", site.docker.base_url) as by_name,
         ended_in_order(ledger),
     ):

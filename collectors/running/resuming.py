@@ -11,8 +11,8 @@
    are carried out alternately a cell that is finished is not done again for the other's sake; that their runs did
    not alternate any more is told where they are compared.
 4. What recovery told of the run in a stream of its own counts with it.
-5. A run is gone on with once, so that nothing is measured twice, or by two at a time; what is left then is gone on
-   with by the run that did.
+5. A run is gone on with once, so that nothing is measured twice, or by two at a time (`holding`); what is left then
+   is gone on with by the run that did.
 6. The recipe is the one that the run kept, byte for byte. Where the engine answers is for the site to say.
 """
 
@@ -108,8 +108,9 @@ def read_run(ledger: Ledger, stream: str) -> Continued:
     """Return what the events say of the run in `stream`.
 
     Raises:
-        CollectorError: there is no such run, it goes on, another has gone on with it, or its recipe is gone.
+        CollectorError: there is no such run, it has no end, another has gone on with it, or its recipe is gone.
     """
+    require_run(ledger, stream)
     found: list[tuple[Header, object]] = []
     streams = {stream}
     declared: tuple[Header, RecipeDeclared] | None = None
@@ -128,13 +129,13 @@ def read_run(ledger: Ledger, stream: str) -> Continued:
             declared = declared or (header, event)
         found.append((header, event))
     if declared is None:
-        raise CollectorError(
-            f"there is no run in stream {stream!r} of this ledger",
-            advice="`anvil status --json` names the stream of each run.",
-        )
+        raise _no_run(stream)
     head = ledger.head(stream)
     if head is not None and head.state == "open":
-        raise CollectorError(f"the run in stream {stream!r} goes on", advice="Wait for its end, or end it.")
+        raise CollectorError(
+            f"the run in stream {stream!r} has no end yet, and no process holds it",
+            advice="Another process may just be collecting what it left: wait for that, and try again.",
+        )
     header, event = declared
     return Continued(
         stream=stream,
@@ -145,6 +146,23 @@ def read_run(ledger: Ledger, stream: str) -> Continued:
         measured=tuple(event for _, event in found if isinstance(event, LoadMeasured)),
         repeated=tuple(event for _, event in found if isinstance(event, SuiteCompleted)),
         suite_files=_suite_files(ledger, header),
+    )
+
+
+def require_run(ledger: Ledger, stream: str) -> None:
+    """Refuse what is no stream of a ledger.
+
+    Raises:
+        CollectorError: it is none.
+    """
+    if ledger.store.first_of_stream(stream) is None:
+        raise _no_run(stream)
+
+
+def _no_run(stream: str) -> CollectorError:
+    return CollectorError(
+        f"there is no run in stream {stream!r} of this ledger",
+        advice="`anvil status --json` names the stream of each run.",
     )
 
 

@@ -28,6 +28,7 @@ from anvil.collectors.recorder import LedgerRecorder
 from anvil.collectors.recovery import name_kept, name_loads, unnamed
 from anvil.collectors.running.attempt import FREE_IT, AttemptRun
 from anvil.collectors.running.declaring import SelectedCells, Selection, declare
+from anvil.collectors.running.holding import FOLDER, held
 from anvil.collectors.running.host import HostStep
 from anvil.collectors.running.measuring import Measuring
 from anvil.collectors.running.narration import Narrator
@@ -91,6 +92,11 @@ class Running:
         """Where the load client writes down what comes."""
         return self.journals.parent / "loads"
 
+    @property
+    def holds(self) -> Path:
+        """Where it is said which process carries out the run of a stream."""
+        return self.journals.parent / FOLDER
+
 
 @dataclass(frozen=True)
 class Done:
@@ -152,6 +158,10 @@ class _Lane:
     planned: Planned
 
     async def run(self, plan: RunPlan, running: Running, holder: str | None) -> None:
+        with held(running.holds, self.stream.id):
+            await self._alone(plan, running, holder)
+
+    async def _alone(self, plan: RunPlan, running: Running, holder: str | None) -> None:
         journal = Journal.create(running.journals, self.stream.id)
         self.stream.open("run")
         recorder = LedgerRecorder(running.ledger, self.stream, journal)
