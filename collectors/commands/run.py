@@ -104,9 +104,14 @@ def run(
         found, plan, done = asyncio.run(_run(planning, resume, site, told))
     finally:
         told.close()
-    failed = list(done.not_launched)
+    failed, others = list(done.not_launched), list(done.other_engines)
     if as_json:
-        members = {"streams": list(done.streams), "recovered": found, "not_launched": failed}
+        members = {
+            "streams": list(done.streams),
+            "recovered": found,
+            "not_launched": failed,
+            "another_engine": others,
+        }
         answer_json("anvil.run/1", members)
     elif plan is None:
         answer(
@@ -116,6 +121,7 @@ def run(
         )
     else:
         but = f", but for {', '.join(failed)}, which could not be launched" if failed else ""
+        but += f", but for {', '.join(others)}, where another engine answered" if others else ""
         answer(f"Ran {plan.recipe.name} into campaign {plan.campaign}{but}. See `anvil status`.")
 
 
@@ -160,13 +166,13 @@ def _plan_rest(stream: str, site: Site, base_url: str | None, ledger: Ledger) ->
     return RunPlan(recipe, (attempt,), site, continued.campaign, base_url=base_url, continued=continued)
 
 
-def _require_launched(done: Done) -> None:
-    """Refuse to call a run done in which no engine was launched.
+def _require_carried_out(done: Done) -> None:
+    """Refuse to call a run done in which no attempt could be carried out.
 
     Raises:
-        CollectorError: none was; the first reason is told.
+        CollectorError: none could; the first reason is told.
     """
-    failed = list(done.not_launched.values())
+    failed = [*done.not_launched.values(), *done.other_engines.values()]
     if failed and len(failed) == len(done.streams):
         several = "no attempt could be launched; the first: " if len(failed) > 1 else ""
         raise CollectorError(f"{several}{failed[0]}", advice=failed[0].advice)
@@ -214,7 +220,7 @@ async def _run(
         }
         space = Space(places, site.min_free_bytes)
         done = await carry_out(plan, Running(ledger, by_name, told, journals, space))
-        _require_launched(done)
+        _require_carried_out(done)
         return found, plan, done
 
 

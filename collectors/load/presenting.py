@@ -16,12 +16,11 @@ from cryptography.x509.oid import NameOID
 
 from anvil.ledger.clock import system_clock
 
-ADDRESS = "127.0.0.1"
 _DAY = timedelta(days=1)
 
 
-def presenting() -> tuple[ssl.SSLContext, str]:
-    """Return what a server at 127.0.0.1 presents, and the certificate as PEM for whoever shall believe it."""
+def presenting(address: str) -> tuple[ssl.SSLContext, str]:
+    """Return what a server at an address presents, and the certificate as PEM for whoever shall believe it."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "anvil's own server")])
     now = system_clock()
@@ -34,7 +33,7 @@ def presenting() -> tuple[ssl.SSLContext, str]:
         .not_valid_before(now - _DAY)
         .not_valid_after(now + _DAY)
         .add_extension(
-            x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address(ADDRESS))]), critical=False
+            x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address(address))]), critical=False
         )
         .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
         .sign(key, hashes.SHA256())

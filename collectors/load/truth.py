@@ -33,7 +33,6 @@ from dataclasses import asdict, dataclass, field
 from selectors import EVENT_READ, DefaultSelector
 
 from anvil.collectors.load.clocks import Clocks
-from anvil.collectors.load.presenting import ADDRESS, presenting
 from anvil.collectors.load.stamps import ANCILLARY_SIZE, ask_for_stamps, stamp_of, stamping
 from anvil.ledger.errors import CollectorError
 
@@ -46,6 +45,9 @@ _LENGTH = re.compile(rb"content-length:\s*(\d+)", re.IGNORECASE)
 _LOOK_NS = 200_000
 _SLEEP_NS = 150_000
 _START_S = 30.0
+
+ADDRESS = "127.0.0.1"
+"""Where it listens."""
 
 
 @dataclass(frozen=True)
@@ -272,7 +274,13 @@ class TruthServer:
 def main(arguments: list[str]) -> None:
     """Serve until standard input ends, then print what really happened."""
     chunks, first_ns, gap_ns = map(int, arguments[:3])
-    context, certificate = presenting() if arguments[3:] == ["tls"] else (None, "")
+    context, certificate = None, ""
+    if arguments[3:] == ["tls"]:
+        from anvil.collectors.load.presenting import (
+            presenting,
+        )  # whoever only reads notes needs no certificate
+
+        context, certificate = presenting(ADDRESS)
     with stamping(), socket.create_server((ADDRESS, 0), backlog=1024) as listener:
         server = _Server(Schedule(chunks, first_ns, gap_ns), context)
         sys.stdout.write(f"{listener.getsockname()[1]}\n")

@@ -11,6 +11,8 @@
 4. Where the recipe says `relaunch`, an engine of ours that ended by itself is kept and removed like any
    other and launched once more, in the same stream. The check that it broke off keeps its verdict; the
    second launch goes on with those that have none yet. A second end is the end of the attempt.
+5. An engine that is another than the one that the attempt was begun on ends it (`sameness`): what is left is
+   incomplete, `prerequisite_failed`, and nothing is measured.
 """
 
 from __future__ import annotations
@@ -51,13 +53,14 @@ from anvil.collectors.running.keeping import EngineEnd
 from anvil.collectors.running.measuring import Measuring
 from anvil.collectors.running.narration import Narrator
 from anvil.collectors.running.planning import Planned
+from anvil.collectors.running.sameness import AnotherEngine, other_than
 from anvil.collectors.running.space import ADVICE, DiskFull, Space
 from anvil.collectors.running.suites import SuitesLeft, Watched
 from anvil.collectors.running.waiting import to_the_end
 from anvil.collectors.suites import Chosen
 from anvil.ledger import events
 from anvil.ledger.drafts import Attachment
-from anvil.ledger.events import Event, WeightsInspected
+from anvil.ledger.events import EngineIdentified, Event, WeightsInspected
 from anvil.ledger.events.checks import CheckCompleted, FailureClass
 from anvil.ledger.events.launches import LaunchProblem
 
@@ -91,10 +94,13 @@ class AttemptRun:
     weights: WeightsInspected | None = None
     """What was seen of its weights on this host; null when nothing was."""
     suites: Sequence[Chosen] = ()
+    known: EngineIdentified | None = None
+    """Who the engine was when the attempt was begun; null until it was asked."""
     _launches: int = 0
     _was_ready: bool = False
     _is_relaunch_due: bool = False
     _shortage: str | None = None
+    _otherness: str | None = None
     _left: list[SelectedCheck] = field(init=False)
     """The selected checks that have left no event yet."""
     _suites: SuitesLeft = field(init=False)
@@ -110,6 +116,7 @@ class AttemptRun:
             LaunchFailed: its engine could not be launched; that is recorded, with all its checks.
             EngineUnreachable: likewise, and there is no container engine for other attempts either.
             DiskFull: a disk has too little left, at its beginning or after some of its checks.
+            AnotherEngine: the engine is not the one that the attempt was begun on.
             AnvilError: what was seen could not be kept.
         """
         key = self.planned.attempt.key
@@ -224,12 +231,17 @@ class AttemptRun:
                     self._append,
                     self.weights,
                 )
-                await asking.run(health.cap_field)
+                self._recognize(await asking.run(health.cap_field))
             elif exited and self._may_relaunch(running):
                 self._is_relaunch_due = True
                 return
             under_test = self._under_test(client, endpoint, health)
             await self._check(under_test, running, health)
+            if self._otherness is not None:
+                raise AnotherEngine(
+                    f"attempt {attempt.key!r} was ended: {self._otherness}",
+                    advice="Go on where that one answers, or begin anew: `anvil run RECIPE`.",
+                )
             if health.is_ready and not self._is_relaunch_due:
                 itself_known = engine if itself is not endpoint else None
                 await self.measuring.run(
@@ -237,6 +249,14 @@ class AttemptRun:
                     lambda: _has_exited(running),
                     lambda: _read_metrics(endpoint, client, itself_known),
                 )
+
+    def _recognize(self, found: EngineIdentified) -> None:
+        """Compare who the engine says it is with who it was (rule 5)."""
+        found = clean_event(found, self.planned.secrets)
+        self._otherness = other_than(self.known, found)
+        self.known = self.known or found
+        if self._otherness is not None:
+            self.narrator.say(f"{self.planned.attempt.key}: {self._otherness}")
 
     def _may_relaunch(self, running: Running) -> bool:
         return self.planned.attempt.on_exit == "relaunch" and running.is_ours and self._launches == 1
@@ -304,6 +324,8 @@ class AttemptRun:
             return "engine_exited", "the engine had ended by itself"
         if not health.is_ready:
             return "prerequisite_failed", health.reason
+        if self._otherness is not None:
+            return "prerequisite_failed", self._otherness
         self._shortage = self._shortage or self.space.shortage()
         return None if self._shortage is None else ("prerequisite_failed", self._shortage)
 

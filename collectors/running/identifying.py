@@ -20,7 +20,7 @@ from anvil.collectors.launchers.interface import Running
 from anvil.collectors.recipes import Attempt
 from anvil.collectors.reports import READERS, read_report
 from anvil.ledger.drafts import Attachment
-from anvil.ledger.events import Event, WeightsInspected
+from anvil.ledger.events import EngineIdentified, Event, WeightsInspected
 
 Append = Callable[[Event, Sequence[Attachment]], None]
 
@@ -58,8 +58,8 @@ class Identifying:
     weights: WeightsInspected | None = None
     """What was seen of the model's files on this host; they are one more source."""
 
-    async def run(self, cap_field: str | None) -> None:
-        """Ask and record: first who it is, then what its reader takes out of what it says.
+    async def run(self, cap_field: str | None) -> EngineIdentified:
+        """Ask and record: first who it is, then what its reader takes out of what it says; return the first.
 
         Raises:
             AnvilError: what was seen could not be kept.
@@ -75,6 +75,7 @@ class Identifying:
             self.append(identity.event, identity.attachments)
             if self.attempt.engine in READERS:
                 await self._report(await self._metrics(client, engine), log, identity.props)
+            return identity.event
 
     async def _identify(
         self, client: Client, engine: Client | None, log: bytes, cap_field: str | None

@@ -30,7 +30,14 @@ from anvil.collectors.running.declaring import SelectedCells, Selection
 from anvil.ledger.artifacts import blob_of
 from anvil.ledger.envelope import Envelope
 from anvil.ledger.errors import CollectorError
-from anvil.ledger.events import CheckCompleted, LoadMeasured, RecipeDeclared, SuiteCompleted, decode
+from anvil.ledger.events import (
+    CheckCompleted,
+    EngineIdentified,
+    LoadMeasured,
+    RecipeDeclared,
+    SuiteCompleted,
+    decode,
+)
 from anvil.ledger.header import Header
 from anvil.ledger.recording import Ledger
 
@@ -39,6 +46,10 @@ POLICIES = frozenset({"reasoning-leak", "finish"})
 
 TOGETHER = frozenset({"prefix-cache"})
 """Protocols whose cells are done again together."""
+
+_WANTED = frozenset(
+    kind.event_type for kind in (CheckCompleted, LoadMeasured, RecipeDeclared, SuiteCompleted)
+)
 
 _NO_VERDICT = frozenset({None, "engine_exited", "prerequisite_failed"})
 
@@ -54,6 +65,8 @@ class Continued:
     checked: tuple[CheckCompleted, ...]
     measured: tuple[LoadMeasured, ...]
     repeated: tuple[SuiteCompleted, ...] = ()
+    identified: EngineIdentified | None = None
+    """Who its engine was when the attempt was begun (`sameness`); null when nobody was asked."""
     suite_files: Mapping[str, bytes] = field(default_factory=dict, repr=False)
     """The files of external suites, as the run kept them."""
 
@@ -124,6 +137,8 @@ def read_run(ledger: Ledger, stream: str) -> Continued:
             streams.add(header.stream)
         if header.stream not in streams:
             continue
+        if header.event not in _WANTED:
+            continue
         event = decode(header.event, header.facts, dict(header.sealed))
         if isinstance(event, RecipeDeclared) and header.stream == stream:
             declared = declared or (header, event)
@@ -145,6 +160,7 @@ def read_run(ledger: Ledger, stream: str) -> Continued:
         checked=tuple(event for _, event in found if isinstance(event, CheckCompleted)),
         measured=tuple(event for _, event in found if isinstance(event, LoadMeasured)),
         repeated=tuple(event for _, event in found if isinstance(event, SuiteCompleted)),
+        identified=_identified(ledger, stream),
         suite_files=_suite_files(ledger, header),
     )
 
@@ -164,6 +180,30 @@ def _no_run(stream: str) -> CollectorError:
         f"there is no run in stream {stream!r} of this ledger",
         advice="`anvil status --json` names the stream of each run.",
     )
+
+
+def _identified(ledger: Ledger, stream: str) -> EngineIdentified | None:
+    """Return who answered first in the runs that lead to the one in `stream`, sealed words included."""
+    continues: dict[str, str | None] = {}
+    asked: dict[str, Header] = {}
+    for row in ledger.store.of_types((EngineIdentified.event_type, RecipeDeclared.event_type)):
+        header = Header.parse(Envelope.parse(row.entry).header)
+        if header.event == RecipeDeclared.event_type:
+            continues.setdefault(header.stream, header.facts["continues"])
+        else:
+            asked.setdefault(header.stream, header)
+    found, at = None, continues.get(stream)
+    chain = [stream]
+    while at is not None and at not in chain:
+        chain.append(at)
+        at = continues.get(at)
+    for one in chain:
+        found = asked.get(one, found)
+    if found is None:
+        return None
+    sealed = {name: ledger.store.opening(hidden) or hidden for name, hidden in found.sealed.items()}
+    event = decode(found.event, found.facts, sealed)
+    return event if isinstance(event, EngineIdentified) else None
 
 
 def _since(ledger: Ledger, stream: str) -> Iterator[Header]:

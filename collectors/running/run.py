@@ -4,8 +4,8 @@
 2. What an earlier run left behind is collected before (`recovery`).
 3. Attempts run in the recipe's order, each in a stream of its own. Those that the recipe puts side by
    side run at the same time; one lane's events never wait for the other's.
-4. An engine that cannot be launched ends its own attempt, which is recorded with the reason; the run goes
-   on with the next. Only what concerns all ends the run: no container engine, no room, a ledger that
+4. An engine that cannot be launched, or is another one than before, ends its own attempt, which is recorded with the
+   reason; the run goes on with the next. Only what concerns all ends the run: no container engine, no room, a ledger that
    cannot be written.
 5. An interrupt, SIGTERM or SIGHUP ends the run in order: engines are kept and stopped, streams are closed as
    aborted with the reason. So does a disk that has too little left (`space`), looked at before the run,
@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from anvil.collectors.checks import History
@@ -35,6 +35,7 @@ from anvil.collectors.running.narration import Narrator
 from anvil.collectors.running.planning import Planned, plan_attempt
 from anvil.collectors.running.restoration import plan_of, restoration
 from anvil.collectors.running.resuming import Continued
+from anvil.collectors.running.sameness import AnotherEngine
 from anvil.collectors.running.space import DiskFull, Space, cells_bytes, estimate_bytes
 from anvil.collectors.running.suites import chosen_suites, suite_artifacts, suite_bytes
 from anvil.collectors.running.weights import WeightsStep
@@ -100,10 +101,11 @@ class Running:
 
 @dataclass(frozen=True)
 class Done:
-    """What a run came to: the streams it was recorded in, and by attempt why an engine was not launched."""
+    """What a run came to: the streams it was recorded in, and by attempt why it could not be carried out."""
 
     streams: tuple[str, ...]
     not_launched: Mapping[str, LaunchFailed]
+    other_engines: Mapping[str, AnotherEngine] = field(default_factory=dict)
 
 
 async def carry_out(plan: RunPlan, running: Running) -> Done:
@@ -132,13 +134,15 @@ async def carry_out(plan: RunPlan, running: Running) -> Done:
 async def _groups(plan: RunPlan, running: Running, groups: Sequence[Sequence[_Lane]]) -> Done:
     """Run the groups one after another, the lanes of each at the same time."""
     not_launched: dict[str, LaunchFailed] = {}
+    others: dict[str, AnotherEngine] = {}
     for lanes in groups:
         # Somebody may have taken it while earlier attempts ran.
         holders = [await _holder(lane.planned, running.launchers) for lane in lanes]
         runs = (lane.run(plan, running, holder) for lane, holder in zip(lanes, holders, strict=True))
         ends = await asyncio.gather(*runs, return_exceptions=True)
+        of_their_own = (LaunchFailed, AnotherEngine)
         failures = [
-            end for end in ends if isinstance(end, BaseException) and not isinstance(end, LaunchFailed)
+            end for end in ends if isinstance(end, BaseException) and not isinstance(end, of_their_own)
         ]
         for other in failures[1:]:
             running.narrator.say(f"another lane failed too: {other}")
@@ -147,7 +151,9 @@ async def _groups(plan: RunPlan, running: Running, groups: Sequence[Sequence[_La
         for lane, end in zip(lanes, ends, strict=True):
             if isinstance(end, LaunchFailed):
                 not_launched[lane.planned.attempt.key] = end
-    return Done(tuple(lane.stream.id for lanes in groups for lane in lanes), not_launched)
+            elif isinstance(end, AnotherEngine):
+                others[lane.planned.attempt.key] = end
+    return Done(tuple(lane.stream.id for lanes in groups for lane in lanes), not_launched, others)
 
 
 @dataclass(frozen=True)
@@ -176,6 +182,9 @@ class _Lane:
             raise
         except DiskFull:
             self._end_early(running, recorder, journal, "disk_full")
+            raise
+        except AnotherEngine:
+            self._end_early(running, recorder, journal, "another_engine")
             raise
         except BaseException:
             self._end_early(running, recorder, journal, "failed")
@@ -235,6 +244,7 @@ class _Lane:
                 History() if plan.continued is None else plan.continued.history(),
                 weights,
                 chosen_suites(plan.recipe, selected.suites),
+                None if plan.continued is None else plan.continued.identified,
             )
             await attempt.run(holder)
 

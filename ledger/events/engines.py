@@ -101,6 +101,35 @@ class EngineIdentified(Event):
     """What sources say that is not public by type: paths, build strings."""
 
 
+def contradictions(one: EngineIdentified, other: EngineIdentified) -> tuple[str, ...]:
+    """Return what two identifications cannot both say of one engine: `engine`, or a source and its subject.
+
+    A source that says one thing here and another there contradicts itself. What only one of the two heard, or what is
+    sealed and not at hand, contradicts nothing.
+    """
+    engines = {one.engine, other.engine} - {None}
+    before, after = _said(one), _said(other)
+    differ = [name for name, said in before.items() if name in after and said != after[name]]
+    return (*(("engine",) if len(engines) > 1 else ()), *differ)
+
+
+def _said(event: EngineIdentified) -> dict[str, frozenset[str]]:
+    """Return what each source says about each thing, as far as all of it is at hand."""
+    found: dict[str, set[str]] = {}
+    hidden: set[str] = set()
+    for claim in event.claims:
+        name = f"{claim.source} {claim.what}"
+        if claim.value is None:
+            hidden.add(name)
+        else:
+            found.setdefault(name, set()).add(str(claim.value))
+    if isinstance(event.sealed_claims, list):
+        hidden.clear()
+        for name, text in event.sealed_claims:
+            found.setdefault(name, set()).add(text)
+    return {name: frozenset(said) for name, said in found.items() if name not in hidden}
+
+
 class ReportedFigure(Facts):
     """One figure that the engine printed or exposed about itself."""
 

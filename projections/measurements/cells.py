@@ -8,7 +8,7 @@
 3. A failed canary leaves out its own run and all that followed in the same launch.
 4. A cell that was broken off is done again whole by a run that goes on with the old one: then its runs in
    the launches of the old one are left out.
-5. Runs of one cell were carried out by one plan, on what was launched and on hardware alike. Where these differ,
+5. Runs of one cell were carried out by one plan, on what was launched, on engines and on hardware alike. Where these differ,
    those of the newest run count.
 6. Rows are bytes that are read through the evidence, checked against the digest that was signed. They have one row
    for each planned request, and a second only where the first was sent on a stale connection. No two runs have the
@@ -56,7 +56,7 @@ _REASONS: dict[Reason, str] = {
     "canary_failed": "the engine had answered a short exact question wrongly",
     "done_again": "its cell was broken off, and was done again by a run that went on with this one",
     "another_plan": "it was carried out by another plan than the newest run",
-    "otherwise_served": "what was launched for it, or its hardware, is not that of the newest run",
+    "otherwise_served": "what was launched for it, its engine or its hardware, is not that of the newest run",
     "impossible": "what was found in it cannot be",
     "rows_gone": "its rows are gone",
     "rows_differ": "its rows are not what its event says",

@@ -14,6 +14,8 @@ talks-slowly  the same, a word every 50 ms
 talks-and-dies     ends in the middle of the third stream
 talks-and-fails    answers every third stream with 500
 talks-nonsense     streams, and knows no capital from the second time on
+
+With --later-version it says that it is of that version as soon as there is a file --into.
 """
 
 from __future__ import annotations
@@ -110,6 +112,12 @@ class Handler(base.Handler):  # type: ignore[misc]
         named = {"object": "chat.completion.chunk", "model": self.model, **payload}
         self.wfile.write(b"data: " + json.dumps(named).encode() + b"\n\n")
         self.wfile.flush()
+
+    def do_GET(self) -> None:  # noqa: N802  # the name that is called
+        if self.path == "/version" and "--later-version" in sys.argv and Path(option("--into")).exists():
+            self.reply({"version": option("--later-version")})
+            return
+        super().do_GET()
 
     def do_POST(self) -> None:  # noqa: N802  # the name that is called
         if BEHAVIOUR in TALKS:

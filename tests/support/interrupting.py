@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 from support.running import Bench
@@ -13,9 +14,11 @@ from support.running import Bench
 ANVIL = Path(sys.executable).with_name("anvil")
 
 
-def interrupt(bench: Bench, when: str, number: signal.Signals, **recipe: object) -> str:
+def interrupt(
+    bench: Bench, when: str, number: signal.Signals, *, arguments: Sequence[str] = (), **recipe: object
+) -> str:
     """Run in a process of its own, send a signal when the narration says `when`, return what it said."""
-    argv = [str(ANVIL), "run", str(bench.recipe(**recipe))]  # type: ignore[arg-type]
+    argv = [str(ANVIL), "run", str(bench.recipe(**recipe)), *arguments]  # type: ignore[arg-type]
     with subprocess.Popen(argv, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as child:
         assert child.stderr is not None
         said = []
