@@ -71,8 +71,13 @@ class CellState:
 
     @property
     def is_invalid(self) -> bool:
-        """Whether a canary had failed before one of its runs."""
-        return any(run.canary == "failed" for run in self.runs)
+        """Whether a canary had failed before one of its runs, or had got no answer."""
+        return bool(self.bad_canaries)
+
+    @property
+    def bad_canaries(self) -> tuple[str, ...]:
+        """What became of the canaries before its runs that did not pass."""
+        return tuple(dict.fromkeys(run.canary for run in self.runs if run.canary in ("failed", "unanswered")))
 
 
 def cells(

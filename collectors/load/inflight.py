@@ -40,6 +40,8 @@ class InFlight:
     size: int = 0
     counted: int = 0
     """How many reads `events_since` has looked through."""
+    events: int = 0
+    """How many events it has found."""
 
     def take(self, piece: bytes, stamp: int | None, now_ns: int) -> bool:
         """Keep a read, and say whether there is nothing more to wait for."""
@@ -68,6 +70,7 @@ class InFlight:
         """Return roughly how many events came since it was asked last: for a display, and for nothing else."""
         new = sum(piece.count(b"data:") for piece in self.pieces[self.counted :])
         self.counted = len(self.pieces)
+        self.events += new
         return new
 
     @property

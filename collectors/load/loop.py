@@ -50,12 +50,15 @@ _SECOND_NS = 1_000_000_000
 class Progress:
     """How far a run is: requests that ended, and events that came, which are about as many as tokens.
 
+    `reading` requests were sent and no event has come of them yet; the one that waits longest does so for `waits_ns`.
     Nothing is recorded of it.
     """
 
     ended: int
     events: int
     since_ns: int
+    reading: int = 0
+    waits_ns: int = 0
 
 
 Keep = Callable[[RequestRecord], None]
@@ -175,9 +178,11 @@ class Loop(ABC):
 
     def _tell(self) -> None:
         if self._told is not None:
-            new = sum(slot.flight.events_since() for slot in self._active.values())
-            self._events += new
-            self._told(Progress(self._count, self._events, self._clocks.now_ns()))
+            flights = [slot.flight for slot in self._active.values()]
+            self._events += sum(flight.events_since() for flight in flights)
+            now = self._clocks.now_ns()
+            waits = [now - one.started_ns for one in flights if one.started_ns is not None and not one.events]
+            self._told(Progress(self._count, self._events, now, len(waits), max(waits, default=0)))
 
     # --- what a loop of one kind says ---------------------------------------------------------------------
 

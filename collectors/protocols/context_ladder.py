@@ -6,7 +6,8 @@
    is contained and at least 98 % of the target is reported. It is an event of its own, with the bodies.
 3. What a rung is called in a document is the count that was reported, never the target: a cell is named by
    its place on the ladder.
-4. A rung that is answered sooner than a shorter one, with no hit in the cache, is a finding.
+4. A rung that is answered sooner than a shorter one, with no hit in the cache, is a finding, also when the other was
+   measured by a run that this one goes on with. The finding is of the rung that was measured later.
 """
 
 from __future__ import annotations
@@ -118,10 +119,11 @@ class ContextLadder:
         self, ctx: ProtocolContext[LadderParameters], cell: Cell, plan: RunPlan, seen: RunSeen
     ) -> Concluded:
         """Judge what was retrieved at this rung, and compare its time with those below."""
-        rungs: list[Rung] = ctx.earlier.setdefault("rungs", [])
-        rungs.append(Rung.of(cell.name, seen.rows))
-        in_all = min((rung.cached_tokens or 0 for rung in rungs), default=0)
-        has_fallen = cell.name in falls(rungs, in_all + BLOCK_TOKENS)
+        others = [Rung.of(name, rows) for name, rows in ctx.measured.items() if name != cell.name]
+        ctx.measured[cell.name] = seen.rows
+        rungs = [*others, Rung.of(cell.name, seen.rows)]
+        allowed = min((rung.cached_tokens or 0 for rung in rungs), default=0) + BLOCK_TOKENS
+        has_fallen = not {*falls(rungs, allowed)} <= {*falls(others, allowed)}
         check = _check_context(ctx, cell)
         event = _judged(check, ctx.parameters.layout, plan, seen)
         return Concluded(

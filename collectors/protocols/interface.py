@@ -153,7 +153,8 @@ class ProtocolContext(Generic[ParametersT]):
 
     `name` is what the recipe calls it; `salt` tells this run of anvil from every other, so that an engine
     that lives on has never read its prompts. `tokens` is how the endpoint counts; null when it does not.
-    `earlier` is the protocol's own: what it remembers of cells that were carried out before.
+    `measured` are the rows of cells that were carried out before, by this run or by those that it goes on with; who
+    compares cells adds its own.
     """
 
     name: str
@@ -161,7 +162,7 @@ class ProtocolContext(Generic[ParametersT]):
     under_test: UnderTest
     salt: str
     tokens: TokenSource | None = None
-    earlier: dict[str, Any] = field(default_factory=dict)
+    measured: dict[str, Sequence[Row]] = field(default_factory=dict)
 
     def seed_for(self, *purpose: object) -> int:
         """Return a seed that belongs to the recipe's seed, this run of anvil and a purpose: cell, phase, run."""

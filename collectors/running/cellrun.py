@@ -36,6 +36,7 @@ from anvil.ledger.blobs import BlobRef
 from anvil.ledger.errors import CollectorError
 from anvil.ledger.events import Event, LoadMeasured
 from anvil.ledger.events.checks import FailureClass, Parameter
+from anvil.ledger.events.load import CanaryState
 from anvil.ledger.header import Subject
 from anvil.ledger.rows import read_rows
 
@@ -64,7 +65,7 @@ class Ran:
 class Before:
     """What was found out before the runs of a cell: the canary's verdict and the client's own resolution."""
 
-    canary: str
+    canary: CanaryState
     resolution_ns: int | None = None
     observed: tuple[Parameter, ...] = ()
     template_tokens: int | None = None

@@ -1,7 +1,6 @@
 """Load protocols on a running engine, one after another: canaries, warm-up, calibration, runs.
 
-1. The canary is asked before the first cell of a protocol, between cells, and after the last. From one that
-   fails on, the events of the protocol say `failed`: whatever follows is invalid. It is measured all the same.
+1. The canary is asked before the first cell of a protocol, between cells, and after the last (`canaries`).
 2. A cell begins with its warm-up, which is recorded and is in no figure. Then the client measures its own
    resolution for two seconds, against our own server, at the cell's concurrency, at the rate that the warm-up
    had, over the same transport. Then come the runs.
@@ -13,14 +12,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from anvil.collectors.checks import CHECKS, UnderTest, carry_out, context
-from anvil.collectors.cleaning import clean_event
+from anvil.collectors.checks import UnderTest
 from anvil.collectors.interface import Deadlines
 from anvil.collectors.load.cachestate import template_tokens
 from anvil.collectors.load.findings import most_in_flight
@@ -29,6 +27,7 @@ from anvil.collectors.protocols import PROTOCOLS, Cell, Phase, ProtocolContext, 
 from anvil.collectors.protocols.measured import KeptRun
 from anvil.collectors.recorder import LedgerRecorder
 from anvil.collectors.running.alternating import side_by_side, together, turns
+from anvil.collectors.running.canaries import Canaries, Over
 from anvil.collectors.running.cellrun import Before, CellRuns, Ran, ReadMetrics, Turn
 from anvil.collectors.running.counting import Counting
 from anvil.collectors.running.declaring import SelectedCells
@@ -39,7 +38,7 @@ from anvil.collectors.running.space import ADVICE, DiskFull, Space
 from anvil.ledger.errors import CollectorError
 from anvil.ledger.events import CaveatNoted, LoadMeasured
 from anvil.ledger.events.checks import Parameter
-from anvil.ledger.rows import read_rows
+from anvil.ledger.rows import Row, read_rows
 
 CALIBRATION_S = 2
 """How long the client measures itself before a cell."""
@@ -47,10 +46,6 @@ CALIBRATION_S = 2
 _PER_STREAM = 50  # tokens a second, where no warm-up has told
 _FASTEST = 20_000
 _SECOND_NS = 1_000_000_000
-
-
-class _Over(Exception):  # no error: the engine has ended, and its attempt goes on to its end
-    """Nothing more can be measured."""
 
 
 @dataclass
@@ -66,8 +61,14 @@ class Measuring:
     selected: Sequence[SelectedCells]
     pairs: Sequence[tuple[str, str]] = ()
     """The protocols that are compared with each other, control first."""
+    before: Mapping[str, Mapping[str, Sequence[Row]]] = field(default_factory=dict)
+    """The rows of cells that were measured before, in a run that this one goes on with, by protocol and cell."""
+    canaries: Canaries = field(init=False)
     template: int | None = field(default=None, init=False)
     """How many tokens the chat template puts before every prompt; null while nothing has told."""
+
+    def __post_init__(self) -> None:
+        self.canaries = Canaries(self.planned, self.recorder, self.narrator)
 
     async def run(
         self, under_test: UnderTest, has_exited: Callable[[], Awaitable[bool]], metrics: ReadMetrics
@@ -97,7 +98,7 @@ class Measuring:
         try:
             for group in together(self.selected, self.pairs):
                 await _Together([_OneProtocol(self, runs, under_test, chosen) for chosen in group]).run()
-        except _Over:
+        except Over:
             self.narrator.say(f"{self.planned.attempt.key}: the engine ended; nothing more is measured")
 
     def require_room(self) -> None:
@@ -137,7 +138,7 @@ class _Together:
         """Carry out their cells, canaries before, between and after them.
 
         Raises:
-            _Over: the engine has ended.
+            Over: the engine has ended.
             CollectorError: a disk is full.
         """
         for protocol in self.protocols:
@@ -172,8 +173,6 @@ class _OneProtocol:
     runs: CellRuns
     under_test: UnderTest
     chosen: SelectedCells
-    _asked: int = 0
-    _canary: str = "not_sent"
     _ctx: ProtocolContext[Any] = field(init=False)
 
     @property
@@ -184,7 +183,7 @@ class _OneProtocol:
         """Ask the canary, and find out how tokens are counted.
 
         Raises:
-            _Over: the engine has ended.
+            Over: the engine has ended.
         """
         selected = self.chosen.protocol
         ctx: ProtocolContext[Any] = ProtocolContext(
@@ -192,6 +191,7 @@ class _OneProtocol:
             parameters=parameters_of(selected.id, selected.parameters),
             under_test=self.under_test,
             salt=self.measuring.stream,
+            measured=dict(self.measuring.before.get(selected.name, {})),
         )
         await self.ask_canary()
         counting = self._counting(ctx)
@@ -202,7 +202,9 @@ class _OneProtocol:
     def cell(self, cell: Cell) -> _OneCell:
         """Return one of its cells, to be carried out; `begin` comes before."""
         protocol = PROTOCOLS[self.chosen.protocol.id]
-        return _OneCell(self, Turn(protocol, self._ctx, cell, "warm-up", 1, Before(self._canary)))
+        return _OneCell(
+            self, Turn(protocol, self._ctx, cell, "warm-up", 1, Before(self.measuring.canaries.state))
+        )
 
     def _counting(self, ctx: ProtocolContext[Any]) -> Counting:
         members = self.under_test.thinking.members(ctx.parameters.thinking)
@@ -213,27 +215,9 @@ class _OneProtocol:
         """Ask the canary (rule 1).
 
         Raises:
-            _Over: the engine has ended.
+            Over: the engine has ended.
         """
-        if await self.runs.has_exited():
-            raise _Over
-        self._asked += 1
-        about = self.measuring.recorder.about(
-            self.measuring.planned.subject, f"{self._name}.canary-{self._asked}"
-        )
-        asking = replace(self.under_test, recorder=about)
-        ctx = context(asking, "canary", {}, selected_as=f"{self._name}.canary-{self._asked}")
-        event = await carry_out(CHECKS["canary"], ctx)
-        about.append(
-            clean_event(event, self.measuring.planned.secrets),
-            subject=self.measuring.planned.subject,
-            attachments=tuple(ctx.attachments),
-        )
-        self.measuring.narrator.judged(event.selected_as, event)
-        has_failed = self._canary == "failed"
-        if event.outcome != "passed" and not has_failed:
-            self.say(f"{self._name}: the canary did not pass: what follows in this protocol is invalid")
-        self._canary = "passed" if event.outcome == "passed" and not has_failed else "failed"
+        await self.measuring.canaries.ask(self._name, self.under_test, self.runs.has_exited)
 
     def leave_out(self, cell: Cell, error: CollectorError) -> None:
         self.say(f"{self._name} {cell.name} is left out: {error}")
@@ -268,7 +252,7 @@ class _OneCell:
         """Warm up, and calibrate (rule 2).
 
         Raises:
-            _Over: the engine has ended.
+            Over: the engine has ended.
             CollectorError: its requests cannot be made, or a disk is full.
         """
         cell, before = self.turn.cell, self.turn.before
@@ -287,7 +271,7 @@ class _OneCell:
         """Carry out one of its runs; `warm_up` comes before.
 
         Raises:
-            _Over, CollectorError: as for `warm_up`.
+            Over, CollectorError: as for `warm_up`.
         """
         await self._one("measured", number, self._before)
 
@@ -300,7 +284,7 @@ class _OneCell:
         measuring, cell = self.protocol.measuring, self.turn.cell
         measuring.require_room()
         if await self.protocol.runs.has_exited():
-            raise _Over
+            raise Over
         which = f"{self._named}, {'warm-up' if phase == 'warm-up' else f'run {number} of {cell.runs}'}"
         expected = cell.warmup_requests if phase == "warm-up" else cell.requests
         measuring.narrator.begin(f"{measuring.planned.attempt.key}: {which}")
@@ -315,7 +299,7 @@ class _OneCell:
         self._pace.ended(expected)
         self.protocol.say(f"{which}: {came_to(ran.event)}")
         if ran.is_over:
-            raise _Over
+            raise Over
         return ran
 
     @property

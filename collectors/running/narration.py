@@ -13,6 +13,7 @@ from anvil.ledger.events.suites import SuiteCompleted, spell_stability
 Judged = CheckCompleted | SuiteCompleted
 
 _SELDOM_S = 30.0
+_SPINNER = 2  # columns before what is said
 
 
 class Narrator(Protocol):
@@ -100,13 +101,15 @@ class LiveNarrator:
 
     def begin(self, text: str) -> None:
         """Show beside the spinner what is running, and the tally so far."""
-        from rich.markup import escape
-
-        self._status.update(escape(f"{text}  ({self._tally})"))
+        self.progress(f"{text}  ({self._tally})")
 
     def progress(self, text: str) -> None:
-        """Show it beside the spinner."""
-        self.begin(text)
+        """Show it beside the spinner, on one line: what has no room is cut off."""
+        from rich.text import Text
+
+        line = Text(text)
+        line.truncate(max(1, self._console.width - _SPINNER), overflow="ellipsis")
+        self._status.update(line)
 
     def judged(self, name: str, event: Judged) -> None:
         """Print the verdict above the spinner."""

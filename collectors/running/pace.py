@@ -1,6 +1,10 @@
 """How far a cell is, for people: requests, the present rate, and when it will be done. Nothing is recorded of it.
 
-The rate counts events as tokens, which is about right; figures are made from what the endpoint reports.
+1. The rate counts events as tokens, which is about right; figures are made from what the endpoint reports.
+2. While nothing comes since prompts are being read, there is no rate: it is said how long the one that has waited
+   longest waits for its first token.
+3. When a cell will be done is told from its first request on that has ended, by what those that ended took. The
+   client's calibration between warm-up and runs is not counted.
 """
 
 from __future__ import annotations
@@ -20,7 +24,8 @@ class Pace:
 
     cell: Cell
     before: int = 0
-    _started_ns: int = field(default_factory=time.monotonic_ns)
+    _spent_ns: int = 0
+    _began_ns: int = 0
     _last: Progress = field(default_factory=lambda: Progress(0, 0, 0))
 
     @property
@@ -30,20 +35,27 @@ class Pace:
 
     def began(self) -> None:
         """A run begins."""
+        self._began_ns = time.monotonic_ns()
         self._last = Progress(0, 0, 0)
 
     def ended(self, requests: int) -> None:
         """A run has ended."""
         self.before += requests
+        self._spent_ns += time.monotonic_ns() - self._began_ns
+        self._began_ns = time.monotonic_ns()
 
     def line(self, progress: Progress, expected: int) -> str:
-        """Return what is shown of a run of `expected` requests."""
+        """Return what is shown of a run of `expected` requests: what matters most comes first."""
         since, self._last = self._last, progress
-        lasted_ns = max(1, progress.since_ns - since.since_ns)
-        rate = (progress.events - since.events) * _SECOND_NS / lasted_ns
-        told = [f"{progress.ended}/{expected} requests", f"about {rate:.0f} tokens/s"]
+        told = [f"{progress.ended}/{expected} done"]
         if (left_s := self.left_s(progress.ended)) is not None:
-            told.append(f"cell done in about {spell_s(left_s)}")
+            told.append(f"{spell_s(left_s)} left")
+        events = progress.events - since.events
+        if events > 0:
+            lasted_ns = max(1, progress.since_ns - since.since_ns)
+            told.append(f"{events * _SECOND_NS / lasted_ns:.0f} tokens/s")
+        elif progress.reading:
+            told.append(f"prefill for {spell_s(progress.waits_ns / _SECOND_NS)}")
         return ", ".join(told)
 
     def left_s(self, ended: int) -> float | None:
@@ -51,7 +63,8 @@ class Pace:
         done = self.before + ended
         if not done:
             return None
-        return (time.monotonic_ns() - self._started_ns) / _SECOND_NS / done * (self.planned - done)
+        spent_ns = self._spent_ns + time.monotonic_ns() - self._began_ns
+        return spent_ns / _SECOND_NS / done * (self.planned - done)
 
 
 def spell_s(seconds: float) -> str:

@@ -27,6 +27,7 @@ from anvil.collectors.checks import History
 from anvil.collectors.protocols import Cell
 from anvil.collectors.recipes import Attempt
 from anvil.collectors.running.declaring import SelectedCells, Selection
+from anvil.collectors.running.lineage import Lineage
 from anvil.ledger.artifacts import blob_of
 from anvil.ledger.envelope import Envelope
 from anvil.ledger.errors import CollectorError
@@ -40,6 +41,7 @@ from anvil.ledger.events import (
 )
 from anvil.ledger.header import Header
 from anvil.ledger.recording import Ledger
+from anvil.ledger.rows import Row
 
 POLICIES = frozenset({"reasoning-leak", "finish"})
 """Checks that judge the answers of all others."""
@@ -67,6 +69,8 @@ class Continued:
     repeated: tuple[SuiteCompleted, ...] = ()
     identified: EngineIdentified | None = None
     """Who its engine was when the attempt was begun (`sameness`); null when nobody was asked."""
+    rungs: Mapping[str, Mapping[str, tuple[Row, ...]]] = field(default_factory=dict, repr=False)
+    """The rows of the rungs of ladders that are measured, by protocol and cell."""
     suite_files: Mapping[str, bytes] = field(default_factory=dict, repr=False)
     """The files of external suites, as the run kept them."""
 
@@ -152,6 +156,7 @@ def read_run(ledger: Ledger, stream: str) -> Continued:
             advice="Another process may just be collecting what it left: wait for that, and try again.",
         )
     header, event = declared
+    lineage = Lineage.of(ledger, stream)
     return Continued(
         stream=stream,
         campaign=header.subject.campaign or event.recipe,
@@ -160,7 +165,8 @@ def read_run(ledger: Ledger, stream: str) -> Continued:
         checked=tuple(event for _, event in found if isinstance(event, CheckCompleted)),
         measured=tuple(event for _, event in found if isinstance(event, LoadMeasured)),
         repeated=tuple(event for _, event in found if isinstance(event, SuiteCompleted)),
-        identified=_identified(ledger, stream),
+        identified=lineage.identified(),
+        rungs=lineage.rows("context-ladder"),
         suite_files=_suite_files(ledger, header),
     )
 
@@ -180,30 +186,6 @@ def _no_run(stream: str) -> CollectorError:
         f"there is no run in stream {stream!r} of this ledger",
         advice="`anvil status --json` names the stream of each run.",
     )
-
-
-def _identified(ledger: Ledger, stream: str) -> EngineIdentified | None:
-    """Return who answered first in the runs that lead to the one in `stream`, sealed words included."""
-    continues: dict[str, str | None] = {}
-    asked: dict[str, Header] = {}
-    for row in ledger.store.of_types((EngineIdentified.event_type, RecipeDeclared.event_type)):
-        header = Header.parse(Envelope.parse(row.entry).header)
-        if header.event == RecipeDeclared.event_type:
-            continues.setdefault(header.stream, header.facts["continues"])
-        else:
-            asked.setdefault(header.stream, header)
-    found, at = None, continues.get(stream)
-    chain = [stream]
-    while at is not None and at not in chain:
-        chain.append(at)
-        at = continues.get(at)
-    for one in chain:
-        found = asked.get(one, found)
-    if found is None:
-        return None
-    sealed = {name: ledger.store.opening(hidden) or hidden for name, hidden in found.sealed.items()}
-    event = decode(found.event, found.facts, sealed)
-    return event if isinstance(event, EngineIdentified) else None
 
 
 def _since(ledger: Ledger, stream: str) -> Iterator[Header]:

@@ -240,6 +240,7 @@ class _Lane:
                     self.stream.id,
                     selected.protocols,
                     [item.pair for item in plan.recipe.experiments if item.pair is not None],
+                    {} if plan.continued is None else plan.continued.rungs,
                 ),
                 History() if plan.continued is None else plan.continued.history(),
                 weights,

@@ -19,6 +19,8 @@ load that does not wait."""
 CacheState = Literal["cold", "shared_within_run", "primed", "unknown"]
 """What was in the prefix cache when the requests came."""
 
+CanaryState = Literal["passed", "failed", "unanswered", "not_sent"]
+"""What became of the newest canary of a launch."""
 
 IMPOSSIBLE = frozenset(
     {
@@ -107,8 +109,9 @@ class LoadMeasured(Event):
     """How many events with output came in the whole run."""
     output_reads: Count
     """In how many reads they came: far fewer reads than events mean that something buffers."""
-    canary: Literal["passed", "failed", "not_sent"]
-    """Whether a short exact question was answered rightly before the cell; `failed` from the first failure on."""
+    canary: CanaryState
+    """Whether a short exact question was answered rightly before the cell; `failed` from the first wrong answer of a
+    launch on, `unanswered` when there was no answer at all."""
     counters: Annotated[tuple[EngineCounter, ...], Field(strict=False)]
     """The engine's own counters."""
     counters_missing: Word | None

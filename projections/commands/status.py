@@ -121,6 +121,9 @@ def _how(cell: CellState) -> str:
     return "measured" if cell.is_measured else "incomplete"
 
 
+_CANARIES = {"failed": "a canary failed", "unanswered": "a canary got no answer"}
+
+
 def _came(cell: CellState) -> str:
     """Say what the runs and requests of a cell came to; nothing is left out."""
     completed, failed, expected = cell.requests
@@ -129,7 +132,7 @@ def _came(cell: CellState) -> str:
     told += [f"{failed} failed"] if failed else []
     for outcome in ("aborted", "void"):
         told += [f"{count} {outcome}"] if (count := cell.counted(outcome)) else []
-    told += ["a canary failed"] if cell.is_invalid else []
+    told += [_CANARIES[state] for state in cell.bad_canaries]
     return ", ".join(told)
 
 

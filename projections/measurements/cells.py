@@ -5,7 +5,9 @@
 2. A run counts when it went to its end, its clock did not step, nothing impossible was found in it, its rows are
    there and say what its event says, and the engine had not begun to talk nonsense. Every other run is *left out*,
    by name and with its reason.
-3. A failed canary leaves out its own run and all that followed in the same launch.
+3. A canary that was answered wrongly leaves out its own run and all that followed in the same launch, whatever
+   protocol it belongs to; one that got no answer leaves out the runs that say so. It is the rule by which they are
+   recorded (docs/load.md).
 4. A cell that was broken off is done again whole by a run that goes on with the old one: then its runs in
    the launches of the old one are left out.
 5. Runs of one cell were carried out by one plan, on what was launched, on engines and on hardware alike. Where these differ,
@@ -39,6 +41,7 @@ Reason = Literal[
     "aborted",
     "clock_stepped",
     "canary_failed",
+    "canary_unanswered",
     "done_again",
     "another_plan",
     "otherwise_served",
@@ -54,6 +57,7 @@ _REASONS: dict[Reason, str] = {
     "aborted": "it was ended before all was sent",
     "clock_stepped": "the clock was set while it went on",
     "canary_failed": "the engine had answered a short exact question wrongly",
+    "canary_unanswered": "a short exact question before it got no answer",
     "done_again": "its cell was broken off, and was done again by a run that went on with this one",
     "another_plan": "it was carried out by another plan than the newest run",
     "otherwise_served": "what was launched for it, its engine or its hardware, is not that of the newest run",
@@ -270,6 +274,8 @@ def _unfit(evidence: Evidence, seen: _Seen, source: Source | None) -> Reason | N
         return "done_again"
     if seen.is_after_nonsense:
         return "canary_failed"
+    if seen.event.canary == "unanswered":
+        return "canary_unanswered"
     if not IMPOSSIBLE.isdisjoint(seen.event.findings):
         return "impossible"
     has_rows = ROWS in source.artifacts and ROWS not in evidence.gone(seen.kept)

@@ -8,18 +8,22 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from support import killed
+from support.endpoint import Chat, Server
 from support.interrupting import ANVIL, interrupt
-from support.loads import SMALL, finished, measured, require_nothing_lost_or_doubled, told
+from support.loads import SMALL, content, finished, loads, measured, require_nothing_lost_or_doubled, told
 from support.running import Bench
 
 from anvil.collectors.recipes import load_recipe
+from anvil.collectors.running.lineage import Lineage
 from anvil.collectors.running.resuming import read_run
 from anvil.ledger.events import CheckCompleted, RecipeDeclared, StreamAbandoned, StreamClosed
 from anvil.ledger.places import LedgerPlace
 from anvil.ledger.recording import Ledger
+from anvil.ledger.rows import read_rows
 from anvil.projections.evidence import Evidence
 from anvil.projections.measurements import Cell, cells
 from anvil.projections.opened import opened
@@ -35,6 +39,7 @@ STEPS = (
 )
 ONE = SMALL.replace("[1, 2]", "[1]")
 ALL = Counter({(cell, run): 1 for cell in ("c1", "c2") for run in (1, 2)})
+FALLS = "ttft_falls_along_ladder"
 LOADING = ("LoadProcess.run", "Spool.begin", "Spool.remove", "BlobStore.put_file")
 
 
@@ -109,6 +114,46 @@ def test_a_run_is_gone_on_with_once(bench: Bench) -> None:
     assert ran.code == 1
     assert f"--resume {last_run(bench)}" in ran.err
     assert len(bench.seen()) == before
+
+
+LADDER = """[[protocols]]
+id = "context-ladder"
+parameters = { input_tokens = [100, 200, 300], depths = [50], repetitions = 1 }
+"""
+
+
+def test_a_rung_is_compared_with_those_of_the_runs_that_it_goes_on_with(bench: Bench) -> None:
+    """The second rung is answered sooner than the first, which another run measured."""
+
+    def chat(asked: Any) -> Chat:
+        words = len(asked["messages"][0]["content"].split())
+        time.sleep(1.0 if 20 < words < 150 and asked.get("stream") else 0)
+        return Chat(content="Paris is it", completion_tokens=3)
+
+    with Server(chat=chat, model="org/tiny") as server:
+        at = ["--base-url", server.base_url]
+        when = "rung-2, measuring the client itself"
+        interrupt(bench, when, signal.SIGINT, checks=[], more=LADDER, arguments=at)
+        assert [event.findings.count(FALLS) for event in measured(bench)] == [0, 0]
+        ran = bench.run("--resume", last_run(bench), *at)
+        assert ran.code == 0, ran.err
+    found = {event.cell: FALLS in event.findings for event in measured(bench) if event.phase == "measured"}
+    assert found == {"rung-1": False, "rung-2": True, "rung-3": True}
+
+
+def test_the_rows_of_a_cell_that_was_done_again_are_the_newest(bench: Bench) -> None:
+    with Ledger.open(bench.ledger) as ledger:
+        assert Lineage.of(ledger, "20261130T072613Z-0000000000000003").rows("capacity") == {}
+    interrupt(bench, "c1, run 2 of 2", signal.SIGINT, behave="talks-slowly", checks=[], more=ONE)
+    first = last_run(bench)
+    resume(bench)
+    with Ledger.open(bench.ledger) as ledger:
+        lineage = Lineage.of(ledger, last_run(bench))
+        assert lineage.streams == (first, last_run(bench))
+        rows = lineage.rows("capacity")["capacity"]["c1"]
+        assert lineage.rows("open-loop") == {}
+    _, newest = read_rows(content(bench, loads(bench)[-1], "rows"))
+    assert rows == newest
 
 
 def test_policies_that_are_left_are_judged_over_all_checks_again(bench: Bench) -> None:

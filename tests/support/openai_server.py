@@ -12,6 +12,7 @@ beyond that it answers; the endpoint that misbehaves in all ways is another one 
     nonsense    answers, and every answer is the same three words
     stubborn    answers, and does not end when asked
     echo-env    writes its environment to its log, then answers
+    load        streams, knows the capital of France, and counts as vLLM does at /metrics; a token is a word
 """
 
 from __future__ import annotations
@@ -25,8 +26,10 @@ import threading
 import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from socketserver import TCPServer
+from typing import ClassVar
 
-BEHAVIOURS = ("serve", "deaf", "traceback", "eat", "shout", "nonsense", "stubborn", "echo-env")
+BEHAVIOURS = ("serve", "deaf", "traceback", "eat", "shout", "nonsense", "stubborn", "echo-env", "load")
+WORDS = 8
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -67,6 +70,70 @@ class Handler(BaseHTTPRequestHandler):
         self.send_header("Content-Length", str(len(raw)))
         self.end_headers()
         self.wfile.write(raw)
+
+
+class Loaded(Handler):
+    """Streams what streams are asked for, and counts tokens."""
+
+    lock = threading.Lock()
+    counts = {
+        "vllm:prompt_tokens_total": 0,
+        "vllm:generation_tokens_total": 0,
+        "vllm:request_success_total": 0,
+    }
+
+    def do_GET(self) -> None:
+        if self.path != "/metrics":
+            super().do_GET()
+            return
+        raw = "".join(
+            f"# TYPE {name} counter\n{name} {count}.0\n" for name, count in self.counts.items()
+        ).encode()
+        self.send_response(200)
+        self.send_header("Content-Type", "text/plain; version=0.0.4")
+        self.send_header("Content-Length", str(len(raw)))
+        self.end_headers()
+        self.wfile.write(raw)
+
+    def do_POST(self) -> None:
+        asked = json.loads(self.rfile.read(int(self.headers.get("Content-Length", "0"))) or b"{}")
+        if self.path != "/v1/chat/completions":
+            self.reply({"error": {"message": "no such path"}}, 404)
+            return
+        prompt = 3 + sum(len(str(message["content"]).split()) for message in asked["messages"])
+        words = [f" w{number}" for number in range(WORDS)] if asked.get("stream") else ["Paris"]
+        usage = {
+            "prompt_tokens": prompt,
+            "completion_tokens": len(words),
+            "total_tokens": prompt + len(words),
+        }
+        with self.lock:
+            for name, more in zip(self.counts, (prompt, len(words), 1), strict=True):
+                self.counts[name] += more
+        if asked.get("stream"):
+            self.stream(words, usage)
+            return
+        message = {"role": "assistant", "content": "".join(words)}
+        choice = {"index": 0, "message": message, "finish_reason": "stop"}
+        self.reply({"object": "chat.completion", "model": self.model, "choices": [choice], "usage": usage})
+
+    def stream(self, words: list[str], usage: dict[str, int]) -> None:
+        self.send_response(200)
+        self.send_header("Content-Type", "text/event-stream")
+        self.send_header("Connection", "close")
+        self.end_headers()
+        self.close_connection = True
+        deltas = [{"choices": [{"index": 0, "delta": {"content": word}}]} for word in words]
+        ends = [
+            {"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]},
+            {"choices": [], "usage": usage},
+        ]
+        for payload in [*deltas, *ends]:
+            named = {"object": "chat.completion.chunk", "model": self.model, **payload}
+            self.wfile.write(b"data: " + json.dumps(named).encode() + b"\n\n")
+            self.wfile.flush()
+            time.sleep(0.005)
+        self.wfile.write(b"data: [DONE]\n\n")
 
 
 class Server(ThreadingHTTPServer):
@@ -116,7 +183,7 @@ def main() -> None:
         threading.Thread(target=shout, daemon=True).start()
     Handler.model = options.model
     Handler.answer = "blue blue blue" if options.behave == "nonsense" else "four"
-    server = Server((options.host, options.port), Handler)
+    server = Server((options.host, options.port), Loaded if options.behave == "load" else Handler)
     print(f"listening on {options.port}", flush=True)
     server.serve_forever()
 
