@@ -217,6 +217,7 @@ async def _run(
             "the ledger": ledger_place.directory,
             "the blob store": ledger_place.blobs,
             "the logs of engines": private / "spools",
+            "the loads under way": private / "loads",
         }
         space = Space(places, site.min_free_bytes)
         done = await carry_out(plan, Running(ledger, by_name, told, journals, space))

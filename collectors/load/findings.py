@@ -24,6 +24,8 @@ from anvil.ledger.metrics import decode_last_output, prefill_effective
 from anvil.ledger.rows import Row, RunRow
 from anvil.ledger.statistics import Number, mean, nearest_rank
 
+_REFUSALS = frozenset({429, 503})
+
 Severity = Literal["impossible", "suspicious", "limited"]
 
 _SECOND_NS = 1_000_000_000
@@ -98,6 +100,14 @@ FINDINGS: Mapping[str, tuple[Severity, str]] = MappingProxyType(
         "engine_exited": (
             "limited",
             "the engine ended while the run went on: what it did not answer has failed",
+        ),
+        "requests_failed": (
+            "limited",
+            "requests failed: they are in no figure, and the others met less load than the cell asks for",
+        ),
+        "load_refused": (
+            "limited",
+            "the endpoint refused requests with 429 or 503: it was not given the load that the cell asks for",
         ),
         "reuse_by_timing_only": (
             "limited",
@@ -277,10 +287,21 @@ def _of_run(run: RunRow, rows: Sequence[Row], done: Sequence[Row], asked: Asked)
     doubled = {index for (index, _), count in times.items() if count > 1} | (again - stale)
     if doubled:
         yield Finding("requests_doubled", tuple(sorted(doubled)))
+    yield from _failed(rows)
     if asked.target_tokens is not None and done:
         problem = size_problem(asked.target_tokens, [row.prompt_tokens for row in done])
         if problem is not None:
             yield Finding(f"prompt_size_{problem}")
+
+
+def _failed(rows: Sequence[Row]) -> Iterator[Finding]:
+    """Yield what failed requests say of the others; one that was sent again on a fresh connection counts by that."""
+    newest = {row.index: row for row in sorted(rows, key=lambda row: row.attempt)}
+    failed = [row for row in newest.values() if row.outcome == "failed"]
+    refused = [row for row in failed if row.http_status in _REFUSALS]
+    for label, found in (("requests_failed", failed), ("load_refused", refused)):
+        if found:
+            yield Finding(label, tuple(sorted(row.index for row in found)))
 
 
 def most_in_flight(run: RunRow, rows: Sequence[Row]) -> int:

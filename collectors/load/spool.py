@@ -2,11 +2,11 @@
 
 1. A folder for each run, mode 0700. `about.json` says what the run is, in the words of who begins it, and is
    there before a request is sent. `lock` is held by the load client's process.
-2. The client writes `run.part`, the first line of the attempt record as it would be if the run ended
-   now, and adds each request that has ended to `requests.part`. At its end it puts the whole `record` there,
+2. The client writes `record.part`, the attempt record as it would be if the run ended now: its first line, and each
+   request as it ends. At its end it puts the whole `record` there,
    under its name only when it is whole.
-3. When the client is gone without a `record`, one is put together from the parts: it says that the run was
-   aborted. Half a line at the end of a part is left out; without `run.part` nothing had been sent.
+3. When the client is gone without a `record`, the part is it: it says that the run was aborted. Half a line at its end
+   is cut off, which takes no room on a disk that may be full. Without `record.part` nothing had been sent.
 4. The folder goes when an event names what it held. It is private.
 """
 
@@ -18,17 +18,19 @@ import os
 import shutil
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from anvil.collectors.load.record import RequestRecord, RunRecord
-from anvil.ledger.errors import CollectorError, MalformedLine
+from anvil.ledger.errors import CollectorError
 from anvil.ledger.files import make_private_directory, write_whole
 
 ABOUT, LOCK, RECORD = "about.json", "lock", "record"
-_RUN, _REQUESTS, _NEW = "run.part", "requests.part", "record.new"
+_PART, _NEW = "record.part", "record.new"
 _WAIT_S, _LOOK_S = 60.0, 0.02
+_PIECE = 1 << 16
 
 
 @dataclass(frozen=True)
@@ -77,20 +79,19 @@ class Spool:
         """Return the attempt record when the client is gone; null when nothing had been sent (rule 3).
 
         Raises:
-            CollectorError: the client does not end, or the parts contradict themselves.
+            CollectorError: the client does not end, or what it left cannot be read.
         """
         self._wait()
-        path = self.directory / RECORD
-        if path.exists():
-            return path
-        run = self.directory / _RUN
-        if not run.exists():
-            return None
-        try:
-            head = RunRecord.read(run.read_bytes().removesuffix(b"\n"))
-        except MalformedLine as error:
-            raise CollectorError(f"{run}: {error}") from error
-        self.put_together(head)
+        path, part = self.directory / RECORD, self.directory / _PART
+        if not path.exists():
+            try:
+                if not _cut_to_whole_lines(part):
+                    return None  # the power went before it was on disk
+                part.rename(path)
+            except FileNotFoundError:
+                return None
+            except OSError as error:
+                raise CollectorError(f"{part} cannot be read: {error.strerror}") from error
         return path
 
     def remove(self) -> None:
@@ -112,17 +113,6 @@ class Spool:
         finally:
             os.close(descriptor)
 
-    def put_together(self, head: RunRecord) -> None:
-        """Make the record of a first line and of the requests that are written down."""
-        new = self.directory / _NEW
-        with new.open("wb") as whole:
-            whole.write(head.spelled())
-            parts = self.directory / _REQUESTS
-            if parts.exists():
-                with parts.open("rb") as lines:
-                    whole.writelines(line for line in lines if line.endswith(b"\n"))
-        new.rename(self.directory / RECORD)
-
     # --- the client's side --------------------------------------------------------------------------------
 
     def hold(self) -> int:
@@ -141,24 +131,60 @@ class Writing:
 
     def __init__(self, spool: Spool) -> None:
         self._spool = spool
-        self._lines: BinaryIO = (spool.directory / _REQUESTS).open("wb", buffering=0)
+        self._lines: BinaryIO | None = None
 
     def begun(self, head: RunRecord) -> None:
-        """Write the first line as it would be if the run ended now."""
-        part = self._spool.directory / f"{_RUN}.new"
-        part.write_bytes(head.spelled())
-        part.rename(self._spool.directory / _RUN)
+        """Write the first line as it would be if the run ended now.
+
+        Raises:
+            CollectorError: it cannot be written.
+        """
+        new = self._spool.directory / f"{_PART}.new"
+        with self._kept():
+            new.write_bytes(head.spelled())
+            self._lines = new.open("ab", buffering=0)
+            new.rename(self._spool.directory / _PART)
 
     def keep(self, request: RequestRecord) -> None:
-        """Add a request that has ended."""
+        """Add a request that has ended; `begun` comes before.
+
+        Raises:
+            CollectorError: it cannot be written.
+        """
         raw = request.spelled()
-        while raw:
-            raw = raw[self._lines.write(raw) or 0 :]
+        with self._kept():
+            while raw and self._lines is not None:
+                raw = raw[self._lines.write(raw) or 0 :]
 
     def end(self, head: RunRecord) -> None:
-        """Put the whole record there."""
-        self._lines.close()
-        self._spool.put_together(head)
+        """Put the whole record there.
+
+        Raises:
+            CollectorError: it cannot be written; what was kept stays.
+        """
+        directory = self._spool.directory
+        with self._kept():
+            self.close()
+            with (directory / _NEW).open("wb") as whole, (directory / _PART).open("rb") as part:
+                part.readline()
+                whole.write(head.spelled())
+                shutil.copyfileobj(part, whole)
+            (directory / _NEW).rename(directory / RECORD)
+
+    def close(self) -> None:
+        """Close the file; what was kept stays."""
+        if self._lines is not None:
+            self._lines.close()
+
+    @contextmanager
+    def _kept(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise CollectorError(
+                f"what came cannot be written to {self._spool.directory}: {error.strerror}",
+                advice="Make room there; what was written until then is kept.",
+            ) from error
 
 
 @dataclass(frozen=True)
@@ -187,6 +213,21 @@ class RecordFile:
             lines.readline()
             for line in lines:
                 yield RequestRecord.read(line.removesuffix(b"\n"))
+
+
+def _cut_to_whole_lines(path: Path) -> bool:
+    """Cut off what follows the last line end of a file, and say whether anything is left."""
+    with path.open("r+b") as file:
+        end = file.seek(0, os.SEEK_END)
+        while end:
+            begin = max(0, end - _PIECE)
+            file.seek(begin)
+            found = file.read(end - begin).rfind(b"\n")
+            if found >= 0:
+                file.truncate(begin + found + 1)
+                return True
+            end = begin
+    return False
 
 
 def _is_free(descriptor: int) -> bool:

@@ -20,6 +20,7 @@ import resource
 import signal
 import sys
 import threading
+from contextlib import closing
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -81,11 +82,12 @@ def _loaded(job: dict[str, Any]) -> dict[str, Any]:
         loop = ClosedLoop(target, requests, concurrency=at["concurrency"], **more)
     else:
         loop = OpenLoop(target, requests, schedule=schedule, **more)
-    writing.begun(loop.so_far())
-    gc.collect()
-    gc.freeze()
-    run, _ = loop.run()
-    writing.end(run)
+    with closing(writing):
+        writing.begun(loop.so_far())
+        gc.collect()
+        gc.freeze()
+        run, _ = loop.run()
+        writing.end(run)
     return {"ended": True}
 
 

@@ -2,7 +2,8 @@
 
 1. The load client is waited for: it ends by itself when its run is gone, and writes down what had come.
 2. What was read beside the run is lost with whoever read it; the event says `recording_lost`.
-3. A folder whose record an event names already is only removed; so is one in which nothing had been sent.
+3. What cannot be read, since the power went before it was on disk, is kept and named by a caveat.
+4. A folder whose record an event names already is only removed; so is one in which nothing had been sent.
 """
 
 from __future__ import annotations
@@ -14,10 +15,14 @@ from pathlib import Path
 from anvil.collectors.cleaning import clean_event
 from anvil.collectors.interface import Recorder
 from anvil.collectors.load.spool import Spool
-from anvil.collectors.protocols.measured import Begun, Beside, KeptRun, attachments, measured
+from anvil.collectors.protocols.measured import NDJSON, Begun, Beside, KeptRun, attachments, measured
 from anvil.collectors.withholding import Secrets
-from anvil.ledger.events import LoadMeasured
+from anvil.ledger.drafts import Attachment
+from anvil.ledger.errors import MalformedLine
+from anvil.ledger.events import CaveatNoted, LoadMeasured
 from anvil.ledger.header import Subject
+
+_UNREAD = "The record of a run of load that was broken off cannot be read; its bytes are kept."
 
 
 def loads_of(root: Path, stream: str) -> list[Spool]:
@@ -42,7 +47,15 @@ def recover_loads(
         path = spool.record()
         if path is not None and (begun.subject, _digest(path)) not in named:
             record = recorder.keep_file(path, name="record")
-            kept = KeptRun.read(path)
+            try:
+                kept = KeptRun.read(path)
+            except MalformedLine:
+                unread = Attachment("record", NDJSON, record)
+                recorder.append(
+                    CaveatNoted(text=_UNREAD, about=()), subject=begun.subject, attachments=(unread,)
+                )
+                spool.remove()
+                continue
             rows = recorder.keep(kept.rows_bytes, name="rows")
             event = measured(begun, kept, Beside())
             recorder.append(

@@ -203,6 +203,8 @@ class AttemptRun:
         async with (
             Client(endpoint, deadlines=deadlines) as client,
             Client(itself, deadlines=deadlines) as engine,
+            Client(endpoint, deadlines=_short(deadlines)) as asker,
+            Client(itself, deadlines=_short(deadlines)) as engine_asker,
         ):
             self.narrator.begin(f"{attempt.key}: waiting for the first token")
             health = await observe_health(
@@ -243,11 +245,11 @@ class AttemptRun:
                     advice="Go on where that one answers, or begin anew: `anvil run RECIPE`.",
                 )
             if health.is_ready and not self._is_relaunch_due:
-                itself_known = engine if itself is not endpoint else None
+                itself_known = engine_asker if itself is not endpoint else None
                 await self.measuring.run(
                     under_test,
                     lambda: _has_exited(running),
-                    lambda: _read_metrics(endpoint, client, itself_known),
+                    lambda: _read_metrics(endpoint, asker, itself_known),
                 )
 
     def _recognize(self, found: EngineIdentified) -> None:

@@ -20,6 +20,7 @@ from typing import Any
 from anvil.collectors.cleaning import clean_event
 from anvil.collectors.host.telemetry import Telemetry
 from anvil.collectors.interface import Deadlines, Endpoint
+from anvil.collectors.launchers.containers import EngineUnreachable
 from anvil.collectors.load.cachestate import EngineCounts, prove_state
 from anvil.collectors.load.findings import Asked, find
 from anvil.collectors.load.loop import Progress
@@ -53,12 +54,16 @@ ReadMetrics = Callable[[], Awaitable[str | None]]
 
 @dataclass(frozen=True)
 class Ran:
-    """What a run came to. `is_over` says that the engine ended, so that nothing more can be measured."""
+    """What a run came to. `is_over` says that the engine ended, so that nothing more can be measured.
+
+    `problem` is what went wrong with the load client, null when nothing did.
+    """
 
     event: LoadMeasured
     kept: KeptRun
     counted: EngineCounts
     is_over: bool = False
+    problem: BaseException | None = None
 
 
 @dataclass(frozen=True)
@@ -138,7 +143,7 @@ class CellRuns:
         spool.remove()
         if interrupted is not None:
             raise interrupted
-        return Ran(event, kept, counted(counts), followed.is_over)
+        return Ran(event, kept, counted(counts), followed.is_over, followed.problem)
 
     def _begin(self, turn: Turn, plan: RunPlan) -> tuple[Begun, Spool]:
         lines = plan.prompt_lines
@@ -169,7 +174,7 @@ class CellRuns:
         while not running.done():
             try:
                 await asyncio.wait({running}, timeout=_LOOK_S)
-                if not is_over and not running.done() and await self.has_exited():
+                if not is_over and not running.done() and await self._is_gone():
                     is_over = True
                     await asyncio.wait({running}, timeout=_LAST_WORDS_S)
                     process.stop()
@@ -185,9 +190,16 @@ class CellRuns:
         """Say whether the engine is gone; its connections break a moment before the system says so."""
         broke = any(row.failure in _BROKEN for row in kept.rows)
         until = time.monotonic() + (_EXIT_SHOWS_S if broke else 0.0)
-        while not (has_exited := await self.has_exited()) and time.monotonic() < until:
+        while not (is_gone := await self._is_gone()) and time.monotonic() < until:
             await asyncio.sleep(0.05)
-        return has_exited
+        return is_gone
+
+    async def _is_gone(self) -> bool:
+        """Say whether the engine has ended; while nobody can tell, what is measured goes on."""
+        try:
+            return await self.has_exited()
+        except EngineUnreachable:
+            return False
 
     def _keep(self, spool: Spool, problem: BaseException | None) -> tuple[BlobRef, KeptRun, BlobRef]:
         """Keep the record, and only then parse it (rule 1).

@@ -297,7 +297,8 @@ class _OneCell:
             ),
         )
         self._pace.ended(expected)
-        self.protocol.say(f"{which}: {came_to(ran.event)}")
+        why = "" if ran.problem is None else f": {ran.problem}"
+        self.protocol.say(f"{which}: {came_to(ran.event)}{why}")
         if ran.is_over:
             raise Over
         return ran

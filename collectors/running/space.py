@@ -1,6 +1,6 @@
 """The disk of a run: how much is free where it writes, and roughly how much it will take.
 
-1. A run writes in three places: the ledger, the blob store, the spools of engines' logs. Each may be on
+1. A run writes in four places: the ledger, the blob store, the spools of engines' logs and of loads. Each may be on
    another disk; what counts is the free space that an ordinary user may take.
 2. Below the site's `min_free_bytes` nothing more is begun: a ledger that cannot grow can record nothing,
    not even why.

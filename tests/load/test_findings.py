@@ -88,7 +88,26 @@ def test_a_request_that_cannot_be(label: str, changed: dict[str, Any]) -> None:
 
 def test_what_a_failed_request_holds_is_no_finding() -> None:
     failed = row(outcome="failed", failure="truncated_stream", completion_tokens=11, cached_tokens=1001)
-    assert labels(failed) == []
+    assert labels(failed) == ["requests_failed"]
+
+
+def test_failed_requests_limit_what_the_others_say() -> None:
+    asked = Asked(requests=3, cap_tokens=10)
+    rows = [
+        row(),
+        row(index=1, outcome="failed", failure="http_error", http_status=429),
+        row(index=2, outcome="failed", failure="connection_reset", http_status=None),
+    ]
+    assert find(run(concurrency=3), rows, asked) == (
+        Finding("requests_failed", (1, 2)),
+        Finding("load_refused", (1,)),
+    )
+
+
+def test_what_was_sent_again_on_a_fresh_connection_did_not_fail() -> None:
+    stale = row(outcome="failed", failure="connection_stale", http_status=None)
+    asked = Asked(requests=1, cap_tokens=10)
+    assert find(run(), [stale, row(attempt=2, started_ns=10**9)], asked) == ()
 
 
 def test_another_length_where_the_end_was_to_be_ignored() -> None:

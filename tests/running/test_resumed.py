@@ -235,7 +235,7 @@ def test_killed_while_requests_are_under_way(bench: Bench) -> None:
     with subprocess.Popen([str(ANVIL), "run", str(recipe)], stderr=subprocess.PIPE, text=True) as child:
         assert child.stderr is not None
         begun = bench.ledger / "runs" / "loads"
-        while not list(begun.glob("*.3/run.part")):  # the third: warm-up, run 1, run 2
+        while not list(begun.glob("*.3/record.part")):  # the third: warm-up, run 1, run 2
             assert child.poll() is None
             time.sleep(0.02)
         time.sleep(0.3)

@@ -76,7 +76,7 @@ class Loaded(Handler):
     """Streams what streams are asked for, and counts tokens."""
 
     lock = threading.Lock()
-    counts = {
+    counts: ClassVar[dict[str, int]] = {
         "vllm:prompt_tokens_total": 0,
         "vllm:generation_tokens_total": 0,
         "vllm:request_success_total": 0,
