@@ -23,6 +23,7 @@ from support.interrupting import ANVIL
 from support.loads import SMALL, content, finished, loads, measured, sent
 from support.running import Bench
 
+from anvil.collectors.launchers.containers import EngineUnreachable
 from anvil.ledger.events import LoadMeasured, RecipeDeclared
 from anvil.ledger.places import LedgerPlace
 from anvil.ledger.rows import Row, read_rows
