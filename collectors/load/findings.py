@@ -62,7 +62,7 @@ FINDINGS: Mapping[str, tuple[Severity, str]] = MappingProxyType(
         "requests_doubled": ("impossible", "a request has two rows and was not sent twice"),
         "load_client_ended": (
             "suspicious",
-            "the load client's process was killed: what was under way is not there",
+            "the load client's process was ended by others: its run is not whole",
         ),
         "sent_late": (
             "suspicious",

@@ -71,12 +71,15 @@ class LoadProcess:
         """Do the job and return its last line.
 
         Raises:
-            CollectorError: the process did not do it; what came until then is on disk.
+            CollectorError: the process could not be begun or did not do it; what came until then is on disk.
         """
         # A session of its own: what a terminal signals is for the run, which then ends this in order.
-        process = self._process = await asyncio.create_subprocess_exec(
-            *WORKER, stdin=PIPE, stdout=PIPE, stderr=PIPE, start_new_session=True, limit=_LONGEST_LINE
-        )
+        try:
+            process = self._process = await asyncio.create_subprocess_exec(
+                *WORKER, stdin=PIPE, stdout=PIPE, stderr=PIPE, start_new_session=True, limit=_LONGEST_LINE
+            )
+        except OSError as error:
+            raise CollectorError(f"the load client could not be begun: {error.strerror}") from error
         said = asyncio.ensure_future(_there(process.stderr).read())
         try:
             return await self._followed(process, said)

@@ -7,7 +7,8 @@
    in its environment nor on disk. The input stays open for as long as the run is wanted: its end, also that
    of whoever gave the job, stops the run in order.
 3. It prints a line of progress twice a second, and one line when all is done. Signals from the terminal are
-   for whoever gave the job; it ignores them.
+   for whoever gave the job; it ignores them. SIGTERM, which a host that shuts down sends to everybody, stops the run in
+   order: what is under way is kept.
 4. It may open as many files as the system lets it: each connection is one.
 """
 
@@ -23,6 +24,7 @@ import threading
 from contextlib import closing
 from dataclasses import asdict
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 from anvil.collectors.interface import Deadlines, Endpoint
@@ -60,8 +62,7 @@ def _calibrated(job: dict[str, Any]) -> dict[str, Any]:
 def _loaded(job: dict[str, Any]) -> dict[str, Any]:
     spool = Spool(Path(job["spool"]))
     spool.hold()
-    stop = threading.Event()
-    threading.Thread(target=_wait_for_the_end, args=(stop,), daemon=True).start()
+    stop, is_signalled = _stopping()
     at = dict(job["endpoint"])
     ca_file = None if at["ca_file"] is None else Path(at.pop("ca_file"))
     endpoint = Endpoint(at["base_url"], at["served_model"], headers=at["headers"], ca_file=ca_file)
@@ -88,7 +89,20 @@ def _loaded(job: dict[str, Any]) -> dict[str, Any]:
         gc.freeze()
         run, _ = loop.run()
         writing.end(run)
-    return {"ended": True}
+    return {"error": "a signal ended it"} if is_signalled.is_set() else {"ended": True}
+
+
+def _stopping() -> tuple[threading.Event, threading.Event]:
+    """Return what is set when the run is to end, and what is set when a signal asked for it (rules 2 and 3)."""
+    stop, is_signalled = threading.Event(), threading.Event()
+
+    def on_term(_number: int, _frame: FrameType | None) -> None:
+        is_signalled.set()
+        stop.set()
+
+    signal.signal(signal.SIGTERM, on_term)
+    threading.Thread(target=_wait_for_the_end, args=(stop,), daemon=True).start()
+    return stop, is_signalled
 
 
 def _wait_for_the_end(stop: threading.Event) -> None:

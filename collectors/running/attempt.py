@@ -242,7 +242,8 @@ class AttemptRun:
             if self._otherness is not None:
                 raise AnotherEngine(
                     f"attempt {attempt.key!r} was ended: {self._otherness}",
-                    advice="Go on where that one answers, or begin anew: `anvil run RECIPE`.",
+                    advice=f"Where that one answers: `anvil run --resume {self.measuring.stream}`. "
+                    "Or begin anew: `anvil run RECIPE`.",
                 )
             if health.is_ready and not self._is_relaunch_due:
                 itself_known = engine_asker if itself is not endpoint else None

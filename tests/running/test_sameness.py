@@ -46,7 +46,7 @@ def test_an_engine_that_is_another_when_a_run_goes_on(bench: Bench, later: Path)
         "another engine answers than the one that it was begun on (version endpoint: engine version)"
         in ran.err
     )
-    assert "begin anew" in ran.err
+    assert f"anvil run --resume {last_run(bench)}" in ran.err
     assert measured(bench) == before
     assert bench.events(StreamClosed)[-1].reason == "another_engine"
     bench.require_whole()
