@@ -70,7 +70,8 @@ def run(
 
     A run that was interrupted or killed is gone on with by --resume and the stream that `anvil status --json`
     names: by the recipe that it kept, in a new stream that names the old one. What has a verdict and cells that
-    are measured are not done again; a cell that was broken off is kept as it is, and done again whole.
+    are measured are not done again; a cell that was broken off is kept as it is, and done again whole. One process
+    at a time does so, and only on the engine that the run was begun on: it is asked who it is before anything goes on.
 
     \b
     Examples:

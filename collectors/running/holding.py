@@ -52,7 +52,7 @@ def let_go(directory: Path) -> None:
         with suppress(OSError):
             descriptor = os.open(path, os.O_RDWR)
             try:
-                if _is_locked(descriptor, path):
+                if _locks(descriptor) and _is_named(descriptor, path):
                     path.unlink()
             finally:
                 os.close(descriptor)
@@ -68,10 +68,12 @@ def _taken(path: Path) -> int:
     until = time.monotonic() + _PATIENCE_S
     while True:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
-        with suppress(FileNotFoundError):  # it was let go just now
-            if _is_locked(descriptor, path):
+        if _locks(descriptor):
+            if _is_named(descriptor, path):
                 os.truncate(descriptor, 0)
                 return descriptor
+            os.close(descriptor)  # who had it let it go just now
+            continue
         holder = os.pread(descriptor, 32, 0).decode(errors="replace").strip()
         os.close(descriptor)
         if _is_alive(holder) or time.monotonic() > until:
@@ -82,13 +84,20 @@ def _taken(path: Path) -> int:
         time.sleep(_LOOK_S)
 
 
-def _is_locked(descriptor: int, path: Path) -> bool:
-    """Lock a file, and say whether that could be done and it still has its name."""
+def _locks(descriptor: int) -> bool:
+    """Lock a file, and say whether that could be done."""
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
-    return os.path.samestat(os.fstat(descriptor), path.stat())
+    return True
+
+
+def _is_named(descriptor: int, path: Path) -> bool:
+    """Say whether an open file still has its name."""
+    with suppress(FileNotFoundError):
+        return os.path.samestat(os.fstat(descriptor), path.stat())
+    return False
 
 
 def _is_alive(holder: str) -> bool:
