@@ -24,7 +24,7 @@ from support.loads import SMALL, content, finished, loads, measured, sent
 from support.running import Bench
 
 from anvil.collectors.launchers.containers import EngineUnreachable
-from anvil.ledger.events import LoadMeasured, RecipeDeclared
+from anvil.ledger.events import CaveatNoted, LoadMeasured, RecipeDeclared
 from anvil.ledger.places import LedgerPlace
 from anvil.ledger.rows import Row, read_rows
 from anvil.projections.evidence import Evidence
@@ -387,3 +387,23 @@ def test_a_container_engine_that_cannot_be_reached_for_a_moment_costs_no_run(
     assert unreachable
     assert {event.outcome for event in measured(bench)} == {"completed"}
     bench.require_whole()
+
+
+def test_a_record_that_the_power_took_is_kept_and_named(bench: Bench) -> None:
+    """A file system may have a file's length and not its bytes; recovery does not stop at that for ever."""
+    assert signalled(bench, "run", signal.SIGKILL) == -signal.SIGKILL
+    until = time.monotonic() + 60
+    while not (left := list((bench.ledger / "runs" / "loads").glob("*/record"))):
+        assert time.monotonic() < until, "the load client never ended"
+        time.sleep(0.05)
+    for path in left:
+        path.write_bytes(bytes(50) + b"\n")
+    count = len(measured(bench))
+    ran = bench.run("--recover")
+    assert ran.code == 0, ran.err
+    assert len(measured(bench)) == count
+    texts = [event.text for event in bench.events(CaveatNoted)]
+    assert sum("cannot be read; its bytes are kept" in text for text in texts) == 1
+    assert bench.body("record") == bytes(50) + b"\n"
+    bench.require_whole()
+    bench.require_nothing_running()
