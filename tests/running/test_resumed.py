@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import signal
 import subprocess
 import time
@@ -14,7 +15,16 @@ import pytest
 from support import killed
 from support.endpoint import Chat, Server
 from support.interrupting import ANVIL, interrupt
-from support.loads import SMALL, content, finished, loads, measured, require_nothing_lost_or_doubled, told
+from support.loads import (
+    SMALL,
+    content,
+    finished,
+    loads,
+    measured,
+    require_nothing_lost_or_doubled,
+    sent,
+    told,
+)
 from support.running import Bench
 
 from anvil.collectors.recipes import load_recipe
@@ -154,6 +164,41 @@ def test_the_rows_of_a_cell_that_was_done_again_are_the_newest(bench: Bench) -> 
         assert lineage.rows("open-loop") == {}
     _, newest = read_rows(content(bench, loads(bench)[-1], "rows"))
     assert rows == newest
+
+
+def test_of_many_cells_only_those_that_are_left_are_asked_for(bench: Bench) -> None:
+    """Nothing that was sent is sent again, and each cell is there once."""
+    many = SMALL.replace("[1, 2]", "[1, 2, 3, 4, 5, 6]").replace(
+        "requests = 3, runs = 2", "requests = 6, runs = 1"
+    )
+
+    def chat(asked: Any) -> Chat:
+        time.sleep(0.1 if asked.get("stream") else 0)
+        return Chat(content="Paris is it", completion_tokens=3)
+
+    with Server(chat=chat, model="org/tiny") as server:
+        at = ["--base-url", server.base_url]
+        interrupt(bench, "c5, warm-up", signal.SIGINT, checks=[], more=many, arguments=at)
+        first = streams_of(server)
+        assert {cell for cell, _ in finished(bench)} == {"c1", "c2", "c3", "c4"}
+        ran = bench.run("--resume", last_run(bench), *at)
+        assert ran.code == 0, ran.err
+        assert "0 checks, 0 suites and 2 cells left" in ran.err
+        later = streams_of(server) - first
+    again = [event for event in measured(bench)[-4:] if event.outcome == "completed"]
+    assert [(event.cell, event.phase) for event in again] == [
+        (cell, phase) for cell in ("c5", "c6") for phase in ("warm-up", "measured")
+    ]
+    assert sum(later.values()) == sum(event.expected for event in again)
+    assert finished(bench) == Counter({(f"c{streams}", 1): 1 for streams in range(1, 7)})
+    assert first + later == sent(bench)
+    assert max(sent(bench).values()) == 1
+
+
+def streams_of(server: Server) -> Counter[str]:
+    """The digest of each stream that an endpoint was asked for."""
+    bodies = [request.body for request in server.requests if b'"stream":true' in request.body]
+    return Counter(hashlib.sha256(body).hexdigest() for body in bodies)
 
 
 def test_policies_that_are_left_are_judged_over_all_checks_again(bench: Bench) -> None:
