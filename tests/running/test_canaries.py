@@ -7,14 +7,10 @@ from typing import Any
 
 import pytest
 from support.endpoint import Chat, Reply, Server
-from support.loads import SMALL, measured
+from support.loads import SMALL, cells_of, measured
 from support.running import Bench
 
 from anvil.ledger.events import CheckCompleted
-from anvil.ledger.places import LedgerPlace
-from anvil.projections.evidence import Evidence
-from anvil.projections.measurements import Cell, cells
-from anvil.projections.opened import opened
 
 OPEN = """[[protocols]]
 id = "open-loop"
@@ -25,13 +21,6 @@ parameters = { input_tokens = 40, output_tokens = 8, rate_per_s = "20", requests
 @pytest.fixture(autouse=True)
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("anvil.collectors.running.canaries.PAUSES_S", (0.0, 0.0))
-
-
-def cells_of(bench: Bench) -> tuple[Cell, ...]:
-    """The cells as documents see them."""
-    with opened(LedgerPlace(bench.ledger), None) as found:
-        evidence = Evidence(found.record, found.artifacts.content)
-        return cells(evidence, found.record.campaigns["mine"])
 
 
 def answering(answers: Sequence[Chat | Reply]) -> Any:

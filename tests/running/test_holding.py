@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from support.interrupting import ANVIL, interrupt
-from support.loads import SMALL, finished, measured, require_nothing_lost_or_doubled
+from support.loads import SMALL, finished, last_run, measured, require_nothing_lost_or_doubled
 from support.running import Bench
 
 from anvil.collectors.running.holding import held, let_go
@@ -17,10 +17,6 @@ from anvil.ledger.errors import CollectorError
 from anvil.ledger.events import RecipeDeclared
 
 ONE = SMALL.replace("[1, 2]", "[1]")
-
-
-def last_run(bench: Bench) -> str:
-    return [seen.header.stream for seen in bench.seen() if isinstance(seen.event, RecipeDeclared)][-1]
 
 
 def begin(bench: Bench, *arguments: str) -> subprocess.Popen[str]:

@@ -17,8 +17,10 @@ from support.endpoint import Chat, Server
 from support.interrupting import ANVIL, interrupt
 from support.loads import (
     SMALL,
+    cells_of,
     content,
     finished,
+    last_run,
     loads,
     measured,
     require_nothing_lost_or_doubled,
@@ -31,12 +33,8 @@ from anvil.collectors.recipes import load_recipe
 from anvil.collectors.running.lineage import Lineage
 from anvil.collectors.running.resuming import read_run
 from anvil.ledger.events import CheckCompleted, RecipeDeclared, StreamAbandoned, StreamClosed
-from anvil.ledger.places import LedgerPlace
 from anvil.ledger.recording import Ledger
 from anvil.ledger.rows import read_rows
-from anvil.projections.evidence import Evidence
-from anvil.projections.measurements import Cell, cells
-from anvil.projections.opened import opened
 
 Benches = Callable[[str], Bench]
 
@@ -53,22 +51,10 @@ FALLS = "ttft_falls_along_ladder"
 LOADING = ("LoadProcess.run", "Spool.begin", "Spool.remove", "BlobStore.put_file")
 
 
-def last_run(bench: Bench) -> str:
-    """The stream of the newest run."""
-    return [seen.header.stream for seen in bench.seen() if isinstance(seen.event, RecipeDeclared)][-1]
-
-
 def resume(bench: Bench) -> str:
     ran = bench.run("--resume", last_run(bench))
     assert ran.code == 0, ran.err
     return ran.err
-
-
-def cells_of(bench: Bench) -> tuple[Cell, ...]:
-    """The cells as documents see them."""
-    with opened(LedgerPlace(bench.ledger), None) as found:
-        evidence = Evidence(found.record, found.artifacts.content)
-        return cells(evidence, found.record.campaigns["mine"])
 
 
 def test_an_interrupted_cell_is_kept_as_aborted_and_done_again(bench: Bench) -> None:

@@ -10,19 +10,15 @@ from pathlib import Path
 import pytest
 from support.endpoint import Chat, Server
 from support.interrupting import interrupt
-from support.loads import SMALL, finished, measured, require_nothing_lost_or_doubled
+from support.loads import SMALL, finished, last_run, measured, require_nothing_lost_or_doubled
 from support.running import Bench
 
 from anvil.collectors.running.sameness import other_than
-from anvil.ledger.events import EngineIdentified, LaunchStarted, RecipeDeclared, StreamClosed
+from anvil.ledger.events import EngineIdentified, LaunchStarted, StreamClosed
 from anvil.ledger.events.engines import IdentityClaim, contradictions
 
 ONE = SMALL.replace("[1, 2]", "[1]")
 TWICE = {("c1", 1): 1, ("c1", 2): 1}
-
-
-def last_run(bench: Bench) -> str:
-    return [seen.header.stream for seen in bench.seen() if isinstance(seen.event, RecipeDeclared)][-1]
 
 
 @pytest.fixture

@@ -8,8 +8,12 @@ from collections import Counter
 from anvil.collectors.load.record import RequestRecord, read_record
 from anvil.ledger.artifacts import blob_of
 from anvil.ledger.blobs import BlobStore
-from anvil.ledger.events import LoadMeasured, LogRetained
+from anvil.ledger.events import LoadMeasured, LogRetained, RecipeDeclared
+from anvil.ledger.places import LedgerPlace
 from anvil.ledger.recording import Ledger
+from anvil.projections.evidence import Evidence
+from anvil.projections.measurements import Cell, cells
+from anvil.projections.opened import opened
 from anvil.projections.seen import Seen
 from support.running import Bench
 
@@ -27,6 +31,18 @@ def loads(bench: Bench) -> list[Seen]:
 
 def measured(bench: Bench) -> list[LoadMeasured]:
     return [seen.event for seen in loads(bench)]  # type: ignore[misc]
+
+
+def last_run(bench: Bench) -> str:
+    """The stream of the newest run."""
+    return [seen.header.stream for seen in bench.seen() if isinstance(seen.event, RecipeDeclared)][-1]
+
+
+def cells_of(bench: Bench) -> tuple[Cell, ...]:
+    """The cells as documents see them."""
+    with opened(LedgerPlace(bench.ledger), None) as found:
+        evidence = Evidence(found.record, found.artifacts.content)
+        return cells(evidence, found.record.campaigns["mine"])
 
 
 def told(event: LoadMeasured) -> tuple[str, str, int, str, int]:
