@@ -13,7 +13,9 @@ from support.fine.stage import Stage
 from support.sides import MS, PLAIN, counters, experiment, host, play, recipe, requests
 
 from anvil.ledger.errors import PublicationRefused
+from anvil.ledger.events import EngineIdentified
 from anvil.ledger.events.checks import Parameter
+from anvil.ledger.events.engines import IdentityClaim
 from anvil.ledger.intervals import ratio_interval
 from anvil.projections.comparing import Comparison, Shown, compare, side
 from anvil.projections.evidence import Evidence
@@ -318,6 +320,32 @@ def test_runs_on_other_hardware_are_not_averaged() -> None:
     play(stage, "a", CONTROL)
     (pair,) = compared(stage, "a", "a").pairs
     assert [left.reason for left in pair.control.left_out] == ["otherwise_served"] * 3
+
+
+def identified(version: str) -> EngineIdentified:
+    said = IdentityClaim(source="version_endpoint", what="engine_version", value=version)
+    return EngineIdentified(
+        engine=None,
+        claims=(said,),
+        disagreements=(),
+        served_name_matches=None,
+        accepts_any_model=None,
+        sealed_claims=None,
+    )
+
+
+@pytest.mark.parametrize(("later", "left"), [("1.1", ["otherwise_served"] * 3), ("1.0", [])])
+def test_runs_on_an_engine_that_says_otherwise_who_it_is_are_not_averaged(
+    later: str, left: list[str]
+) -> None:
+    stage = Stage("mine")
+    stage.tell(recipe(("a", "tiny", PLAIN), ("b", "tiny", PLAIN)))
+    for version, times in (("1.0", (10, 10, 10)), (later, CONTROL)):
+        stage.tell(launched(None), "tiny", "a")
+        stage.tell(identified(version), "tiny", "a")
+        play(stage, "a", times)
+    (pair,) = compared(stage, "a", "a").pairs
+    assert [one.reason for one in pair.control.left_out] == left
 
 
 # --- what goes with it --------------------------------------------------------------------------------------
