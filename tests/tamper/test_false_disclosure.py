@@ -23,6 +23,9 @@ def disclosed(small: Small, **changes: object) -> ArtifactDisclosed:
         "digest": f"sha256:{hashlib.sha256(LOG).hexdigest()}",
         "size": len(LOG),
         "salt": salt.hex(),
+        "extent": "bytes",
+        "reason": None,
+        "exceptions": (),
     }
     return ArtifactDisclosed.model_validate({**true, **changes})
 

@@ -326,7 +326,14 @@ def test_a_digest_that_does_not_open_the_commitment_is_left_out() -> None:
     at = stage.tell(of.check("coding"), "tiny", "lane", artifacts={"r1.response": b"{}"})
     stage.tell(
         lambda told: ArtifactDisclosed(
-            target=told[at], artifact="r1.response", digest="sha256:" + "0" * 64, size=2, salt="0" * 64
+            target=told[at],
+            artifact="r1.response",
+            extent="digest",
+            digest="sha256:" + "0" * 64,
+            size=2,
+            salt="0" * 64,
+            reason=None,
+            exceptions=(),
         ),
         role="operator",
     )

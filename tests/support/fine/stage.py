@@ -104,9 +104,12 @@ class Stage:
             return ArtifactDisclosed(
                 target=told[target],
                 artifact=artifact,
+                extent="digest",
                 digest=members["digest"],
                 size=members["size"],
                 salt=opening.salt.hex(),
+                reason=None,
+                exceptions=(),
             )
 
         return self.tell(opened, None, attempt, role="operator")
