@@ -152,9 +152,7 @@ def _require_same_log(target: Path, state: Checkpoint, place: LedgerPlace) -> No
 def _require_nothing_private(target: Path, public: Collection[str]) -> None:
     """Refuse a folder in which sealed values or private artifacts of an earlier export lie."""
     openings, blobs = target / OPENINGS_FILE, target / BLOBS
-    private = [
-        path for path in (openings, blobs) if path.is_symlink() or (path == openings and path.exists())
-    ]
+    private = [path for path in (openings, blobs) if path.is_symlink() or path.is_file()]
     private += _halves_of_openings(target)
     if not private and any(_digest_of(path) not in public for path in _blob_files(blobs)):
         private = [blobs]

@@ -38,7 +38,8 @@ def disclose_command(
 
     \b
     Example:
-      anvil disclose 17 startup-log --digest-only --reason "So that others can compare theirs."
+      anvil disclose 17 startup-log --digest-only \\
+        --reason "So that others can compare theirs."
     """
     extent: Extent = "digest" if digest_only else "bytes"
     require_publishable(place(), {} if reason is None else {"--reason": reason})

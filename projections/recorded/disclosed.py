@@ -4,7 +4,8 @@
    does: what does not fit is left out, and `anvil verify` names it. One that was disclosed twice is printed once.
 2. The figure rests on the artifact itself. A document is refused when the bytes are not in the store, to the byte;
    what an event says is gone is left out, since its digest leads to nothing.
-3. It is named by the attempt and the artifact; of several with one name the later ones are numbered.
+3. It is named by the attempt, by the check, suite or cell, and by the artifact; of several with one name the later
+   ones are numbered.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from anvil.ledger.events import ArtifactDisclosed
+from anvil.ledger.events import ArtifactDisclosed, CheckCompleted, LoadMeasured, SuiteCompleted
 from anvil.projections.figures import ArtifactName, Figure, Group, Support, compose
 from anvil.projections.record import Kept
 from anvil.projections.recorded.campaign import Of, Recorded
@@ -34,10 +35,24 @@ def digests(recorded: Recorded) -> Iterator[tuple[Figure, Group]]:
         if place in printed or place in recorded.evidence.record.gone:
             continue
         printed.add(place)
-        about = kept.subject.attempt or kept.subject.candidate or "campaign"
-        name = f"{about}_{place.name}".replace("-", "_").replace(".", "_")[:LONGEST]
+        name = _name(kept, place.name)
         names[name] += 1
         yield _figures(recorded, kept, disclosed, name if names[name] == 1 else f"{name}_{names[name]}")
+
+
+def _name(kept: Kept, artifact: str) -> str:
+    """Return what a digest is called, before it is numbered (rule 3)."""
+    about = kept.subject.attempt or kept.subject.candidate or "campaign"
+    match kept.event:
+        case CheckCompleted():
+            parts = (about, kept.event.check, artifact)
+        case SuiteCompleted():
+            parts = (about, kept.event.suite, artifact)
+        case LoadMeasured():
+            parts = (about, kept.event.protocol, kept.event.cell, artifact)
+        case _:
+            parts = (about, artifact)
+    return "_".join(parts).replace("-", "_").replace(".", "_")[:LONGEST]
 
 
 def _figures(
@@ -46,7 +61,12 @@ def _figures(
     place = ArtifactName(kept.entry_hash, disclosed.event.artifact)
     rests = Support(frozenset({kept.entry_hash}), frozenset({place}))
     carrier = Figure(None, "the event that carries the artifact", rests, recorded.evidence.status(kept))
-    key = compose("the attempt and the artifact", lambda *_: name, disclosed.stated("artifact"), carrier)
+    key = compose(
+        "the attempt, what was done in it, and the artifact",
+        lambda *_: name,
+        disclosed.stated("artifact"),
+        carrier,
+    )
     said = disclosed.stated("digest")
     sha256 = compose(
         "a disclosed digest, in hex", lambda text, _: text.removeprefix("sha256:"), said, carrier

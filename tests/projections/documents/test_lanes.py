@@ -339,7 +339,7 @@ def test_a_digest_that_does_not_open_the_commitment_is_left_out() -> None:
     )
     assert stage.drawn(NAME).rendered.document[DIGESTS] == {}
     stage.disclose(at, "r1.response")
-    assert list(stage.drawn(NAME).rendered.document[DIGESTS]) == ["lane_r1_response"]
+    assert list(stage.drawn(NAME).rendered.document[DIGESTS]) == ["lane_coding_r1_response"]
 
 
 # --- with an imported document, and from a ledger -----------------------------------------------------------------
