@@ -43,16 +43,14 @@ def digests(recorded: Recorded) -> Iterator[tuple[Figure, Group]]:
 def _name(kept: Kept, artifact: str) -> str:
     """Return what a digest is called, before it is numbered (rule 3)."""
     about = kept.subject.attempt or kept.subject.candidate or "campaign"
-    match kept.event:
-        case CheckCompleted():
-            parts = (about, kept.event.check, artifact)
-        case SuiteCompleted():
-            parts = (about, kept.event.suite, artifact)
-        case LoadMeasured():
-            parts = (about, kept.event.protocol, kept.event.cell, artifact)
-        case _:
-            parts = (about, artifact)
-    return "_".join(parts).replace("-", "_").replace(".", "_")[:LONGEST]
+    what: tuple[str, ...] = ()
+    if isinstance(kept.event, CheckCompleted):
+        what = (kept.event.check,)
+    elif isinstance(kept.event, SuiteCompleted):
+        what = (kept.event.suite,)
+    elif isinstance(kept.event, LoadMeasured):
+        what = (kept.event.protocol, kept.event.cell)
+    return "_".join((about, *what, artifact)).replace("-", "_").replace(".", "_")[:LONGEST]
 
 
 def _figures(
