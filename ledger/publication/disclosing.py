@@ -7,7 +7,8 @@
    name them.
 3. All that a leaf rests on is there, so that rows can neither be left out nor be swapped, and nothing is there that
    no event here makes public, or that one says is gone.
-4. A leaf that rests on a disclosure rests on the artifact that was disclosed, and on the event that carries it.
+4. A leaf that rests on a disclosure rests on the artifact that was disclosed, and on the event that carries it. When it
+   rests on nothing else and is a digest, it is one of those that were disclosed.
 
 What a leaf says it rests on is its provenance; that the provenance says it rightly is shown by making the
 document again (`anvil.ledger.publication.verifying`, rule 7).
@@ -15,6 +16,7 @@ document again (`anvil.ledger.publication.verifying`, rule 7).
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -32,6 +34,8 @@ from anvil.ledger.header import ArtifactEntry
 from anvil.ledger.publication import layout
 from anvil.ledger.publication.entrychecks import Checked
 from anvil.ledger.publication.manifest import Disclosed, Manifest
+
+_HEX = re.compile(r"(?:sha256:)?([0-9a-f]{64})")
 
 
 def disclosed(event: str, entry: ArtifactEntry, said: ArtifactDisclosed | None) -> Disclosed | None:
@@ -53,7 +57,8 @@ def check_disclosed(
     """Yield what is wrong with the artifacts of a folder, whose leaves were found well formed."""
     wanted: dict[Place, tuple[Disclosed, str]] = {}
     leaves, gone, public = list(leaves), _gone(checked), _Public(checked, checked.disclosures())
-    yield from _check_rests(leaves, checked)
+    for leaf in leaves:
+        yield from _check_rests(leaf, public)
     for named_so, first in _wanted(leaves, public, gone):
         wanted.setdefault(named_so, first)
     named = {(one.event, one.name): one for one in manifest.artifacts}
@@ -99,19 +104,30 @@ class _Public:
         return None
 
 
-def _check_rests(leaves: Iterable[Mapping[str, Any]], checked: Checked) -> Iterator[Finding]:
+def _check_rests(leaf: Mapping[str, Any], public: _Public) -> Iterator[Finding]:
     """Rule 4."""
-    said = {name: event for name, _, event in checked.events if isinstance(event, ArtifactDisclosed)}
-    for leaf in leaves:
-        rests_on = {(str(stated.get("event")), str(stated.get("name"))) for stated in leaf["artifacts"]}
-        for name in leaf["events"]:
-            event = said.get(name)
-            if event is not None and (event.target, event.artifact) not in rests_on:
-                yield Finding(
-                    "unsupported",
-                    f"{leaf['pointer']} rests on the disclosure {name[:16]}, and not on the artifact "
-                    f"{_told((event.target, event.artifact))} that it discloses",
-                )
+    known = public.checked.by_hash
+    said = {name: known[name][1] for name in leaf["events"] if name in known}
+    opened = {name: event for name, event in said.items() if isinstance(event, ArtifactDisclosed)}
+    rests_on = {(str(stated.get("event")), str(stated.get("name"))) for stated in leaf["artifacts"]}
+    for name, event in opened.items():
+        if (event.target, event.artifact) not in rests_on:
+            yield Finding(
+                "unsupported",
+                f"{leaf['pointer']} rests on the disclosure {name[:16]}, and not on the artifact "
+                f"{_told((event.target, event.artifact))} that it discloses",
+            )
+    alone = {*opened, *(event.target for event in opened.values())}
+    places = {(event.target, event.artifact) for event in opened.values()}
+    digests = {public.disclosures[place].event.digest for place in places if place in public.disclosures}
+    found = _HEX.fullmatch(leaf["value"]) if isinstance(leaf["value"], str) else None
+    if opened and found and alone == set(leaf["events"]) and f"sha256:{found[1]}" not in digests:
+        yield Finding(
+            "unsupported",
+            f"{leaf['pointer']} is no digest that was disclosed",
+            expected=", ".join(sorted(digests)),
+            found=str(leaf["value"]),
+        )
 
 
 def _wanted(

@@ -10,8 +10,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
+from itertools import chain, count
 
 from anvil.ledger.events import ArtifactDisclosed, CheckCompleted, LoadMeasured, SuiteCompleted
 from anvil.projections.figures import ArtifactName, Figure, Group, Support, compose
@@ -26,7 +26,7 @@ def digests(recorded: Recorded) -> Iterator[tuple[Figure, Group]]:
     """Yield each digest with its name."""
     every = {kept.entry_hash: kept for kept in recorded.campaign.every()}
     printed: set[ArtifactName] = set()
-    names: Counter[str] = Counter()
+    names: set[str] = set()
     for disclosed in recorded.about(ArtifactDisclosed):
         kept = every.get(disclosed.event.target)
         if kept is None or recorded.evidence.source(kept) is None or not _opens(kept, disclosed.event):
@@ -36,8 +36,10 @@ def digests(recorded: Recorded) -> Iterator[tuple[Figure, Group]]:
             continue
         printed.add(place)
         name = _name(kept, place.name)
-        names[name] += 1
-        yield _figures(recorded, kept, disclosed, name if names[name] == 1 else f"{name}_{names[name]}")
+        numbered = (f"{name}_{number}" for number in count(2))
+        name = next(one for one in chain((name,), numbered) if one not in names)
+        names.add(name)
+        yield _figures(recorded, kept, disclosed, name)
 
 
 def _name(kept: Kept, artifact: str) -> str:

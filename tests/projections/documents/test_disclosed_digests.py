@@ -110,6 +110,21 @@ def test_artifacts_of_one_name_in_one_attempt_are_numbered() -> None:
     }
 
 
+def test_a_number_is_not_taken_for_a_name() -> None:
+    stage = tiny()
+    for content in (b"once", b"again"):
+        stage.disclose(checked(stage, "coding", content), "r1.response", "lane")
+    at = stage.tell(of.check("coding"), "tiny", "lane", artifacts={"r1.response_2": b"a third"})
+    stage.disclose(at, "r1.response_2", "lane")
+    found = section(stage)
+    assert list(found) == [
+        "lane_coding_r1_response",
+        "lane_coding_r1_response_2",
+        "lane_coding_r1_response_2_2",
+    ]
+    assert found["lane_coding_r1_response_2_2"] == hashlib.sha256(b"a third").hexdigest()
+
+
 def test_what_was_disclosed_twice_is_printed_once() -> None:
     stage = tiny()
     at = checked(stage, "coding", b"{}")
