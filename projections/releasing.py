@@ -206,14 +206,13 @@ def _guarded(
 
 
 def _of_artifact(tripwire: Tripwire, path: str, content: bytes) -> Iterator[Hit]:
-    """Yield what is found in the bytes of an artifact, line by line: rows are independent, and may be many."""
+    """Yield what is found in the bytes of an artifact, a few lines at a time: there may be many."""
     try:
-        lines = content.decode("utf-8").splitlines()
+        text = content.decode("utf-8")
     except UnicodeDecodeError:
         yield from tripwire.look_at_bytes(path, content)
         return
-    for number, line in enumerate(lines, 1):
-        yield from tripwire.look(f"{path}, line {number}", line)
+    yield from tripwire.look_through(path, text)
 
 
 def _texts(document: Made, files: Mapping[str, bytes], events: list[Seen]) -> Iterator[tuple[str, str]]:

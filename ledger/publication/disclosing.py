@@ -154,7 +154,7 @@ def _astray(
         elif name not in wanted and one != public.named(name):
             yield Finding(
                 "unsupported",
-                f"artifact {_told(name)} goes along, and no event here makes it public as it is",
+                f"artifact {_told(name)} goes along, and no event here names it in the clear so, or disclosed it",
             )
 
 

@@ -247,7 +247,7 @@ def test_bytes_of_which_only_the_digest_was_disclosed_must_not_be_put_in(
 
     folder.edit(layout.MANIFEST, change, listed=False)
     folder.relist()
-    folder.refused("tampered", "unsupported", says="no event here makes it public")
+    folder.refused("tampered", "unsupported", says="no event here names it in the clear")
 
 
 @pytest.mark.parametrize("name", ["../../log", "lоg", "LOG", "log/", "", "a\u202eb"])
@@ -260,7 +260,7 @@ def test_one_name_for_another_event_is_refused(folder: Folder, whole: tuple[Lagu
     """The disclosed bytes, said to be those of another event's artifact of the same name."""
     other = whole[0].observed[5].entry_hash
     folder.edit(layout.MANIFEST, lambda members: members["artifacts"][0].update(event=other), listed=False)
-    folder.refused("tampered", "unsupported", says="no event here makes it public")
+    folder.refused("tampered", "unsupported", says="no event here names it in the clear")
 
 
 def test_a_disclosure_left_out_is_missed(folder: Folder) -> None:
@@ -271,7 +271,7 @@ def test_a_disclosure_left_out_is_missed(folder: Folder) -> None:
     entries, proofs = encode([one for one in proved if header_in(one.entry).stream not in streams])
     folder.write(layout.ENTRIES, entries, listed=False)
     folder.write(layout.PROOFS, proofs, listed=True)
-    folder.refused("tampered", "unsupported", says="no event here makes it public", again=True)
+    folder.refused("tampered", "unsupported", says="no event here names it in the clear", again=True)
 
 
 def test_a_keyring_of_somebody_else_is_refused(folder: Folder) -> None:
