@@ -28,9 +28,10 @@ from anvil.collectors.protocols import Cell
 from anvil.collectors.recipes import Attempt
 from anvil.collectors.running.declaring import SelectedCells, Selection
 from anvil.ledger.artifacts import blob_of
+from anvil.ledger.entry import stated
 from anvil.ledger.envelope import Envelope
 from anvil.ledger.errors import CollectorError
-from anvil.ledger.events import CheckCompleted, LoadMeasured, RecipeDeclared, SuiteCompleted, decode
+from anvil.ledger.events import CheckCompleted, LoadMeasured, RecipeDeclared, SuiteCompleted
 from anvil.ledger.header import Header
 from anvil.ledger.recording import Ledger
 
@@ -113,17 +114,17 @@ def read_run(ledger: Ledger, stream: str) -> Continued:
     found: list[tuple[Header, object]] = []
     streams = {stream}
     declared: tuple[Header, RecipeDeclared] | None = None
-    for header in _since(ledger, stream):
-        if header.event == RecipeDeclared.event_type and header.facts["continues"] == stream:
+    for index, header in _since(ledger, stream):
+        if header.event == RecipeDeclared.event_type and header.facts.get("continues") == stream:
             raise CollectorError(
                 f"another run has gone on with the one in stream {stream!r}: what is left is its matter",
                 advice=f"anvil run --resume {header.stream}",
             )
-        if header.event == "stream.abandoned/1" and header.facts["abandoned"] == stream:
+        if header.event == "stream.abandoned/1" and header.facts.get("abandoned") == stream:
             streams.add(header.stream)
         if header.stream not in streams:
             continue
-        event = decode(header.event, header.facts, dict(header.sealed))
+        event = stated(index, header)
         if isinstance(event, RecipeDeclared) and header.stream == stream:
             declared = declared or (header, event)
         found.append((header, event))
@@ -148,10 +149,10 @@ def read_run(ledger: Ledger, stream: str) -> Continued:
     )
 
 
-def _since(ledger: Ledger, stream: str) -> Iterator[Header]:
+def _since(ledger: Ledger, stream: str) -> Iterator[tuple[int, Header]]:
     start = ledger.store.first_of_stream(stream)
     for row in () if start is None else ledger.store.rows(start, ledger.store.size()):
-        yield Header.parse(Envelope.parse(row.entry).header)
+        yield row.entry_index, Header.parse(Envelope.parse(row.entry).header)
 
 
 def _suite_files(ledger: Ledger, header: Header) -> dict[str, bytes]:
