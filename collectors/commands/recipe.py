@@ -108,7 +108,7 @@ def _members(found: Recipe, attempts: list[Attempt]) -> dict[str, Any]:
                 "argv": list(attempt.argv),
                 "env": dict(attempt.env),
                 "env_names": list(attempt.env_names),
-                "port": attempt.host_port or attempt.port,
+                "port": attempt.host_port or attempt.port or None,
                 "settings": dict(attempt.settings),
                 "checks": [check.name for check in attempt.checks],
                 "suites": [suite.name for suite in attempt.suites],
@@ -125,7 +125,7 @@ def _text(attempt: Attempt) -> str:
     about = {
         "placement": attempt.placement,
         "image": attempt.image or attempt.image_id,
-        "port": attempt.host_port or attempt.port,
+        "port": attempt.host_port or attempt.port or "a free one, chosen when the run begins",
         "settings": ", ".join(f"{name} {_spell(value)}" for name, value in attempt.settings.items()),
         "checks": ", ".join(check.name for check in attempt.checks),
         "suites": ", ".join(suite.name for suite in attempt.suites),

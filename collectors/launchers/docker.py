@@ -103,6 +103,7 @@ class DockerLauncher:
         spool.identified(container=identity)
         await self._require_gpus(plan, identity, spool)
         refusal = ""
+        plan.let_go()
         try:
             await self._engine.start(identity)
         except EngineRefused as error:

@@ -71,6 +71,7 @@ class ProcessLauncher:
         """
         event = started_event("process", plan, identity=None)
         spool = Spool.create(self._spools, "process", plan, event.model_dump(mode="json"))
+        plan.let_go()
         try:
             child = _spawn(plan, spool)
         except OSError as error:

@@ -142,7 +142,8 @@ class AttemptRun:
         try:
             if interrupted is not None:
                 raise interrupted
-            self.narrator.say(f"{attempt.key}: launched {attempt.engine} by {self.launcher.name}")
+            where = f", at {running.base_url.partition('://')[2]}" if running.is_ours else ""
+            self.narrator.say(f"{attempt.key}: launched {attempt.engine} by {self.launcher.name}{where}")
             self._append_launch(running, await running.inspect())
             await self._watch(running, started_ns)
         finally:
