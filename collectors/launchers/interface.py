@@ -182,6 +182,9 @@ class Running(Protocol):
             NotKept: its log was not read since it ended.
         """
 
+    async def give_up(self, deadline_s: float) -> str:
+        """End it although nothing of it was kept, since nothing can be; return what became of it, for people."""
+
     async def aclose(self) -> None:
         """Stop watching it. It goes on running and can be found again."""
 

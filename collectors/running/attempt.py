@@ -57,6 +57,7 @@ from anvil.collectors.running.waiting import to_the_end
 from anvil.collectors.suites import Chosen
 from anvil.ledger import events
 from anvil.ledger.drafts import Attachment
+from anvil.ledger.errors import LedgerGone
 from anvil.ledger.events import Event, WeightsInspected
 from anvil.ledger.events.checks import CheckCompleted, FailureClass
 from anvil.ledger.events.launches import LaunchProblem
@@ -159,9 +160,18 @@ class AttemptRun:
             )
             ending = asyncio.ensure_future(end.of(running))
             interrupted = await to_the_end(ending)
-            self.narrator.say(f"{attempt.key}: log kept, {ending.result()}")
+            self._tell_end(ending)
             if interrupted is not None:
                 raise interrupted
+
+    def _tell_end(self, ending: asyncio.Future[str]) -> None:
+        """Say what became of the engine, and what was lost where there is no ledger any more."""
+        key = self.planned.attempt.key
+        try:
+            self.narrator.say(f"{key}: log kept, {ending.result()}")
+        except LedgerGone as error:
+            self.narrator.say(f"{key}: {error}")
+            raise
 
     def _append_launch(self, running: Running, inspect: bytes | None) -> None:
         attachments = () if inspect is None else (self._attach("inspect", "application/json", inspect),)

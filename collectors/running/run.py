@@ -187,8 +187,10 @@ class _Lane:
             name_loads(recorder, ledger, self.stream.id, running.loads, self.planned.secrets)
             name_kept(recorder, unnamed(ledger, self.stream.id, journal.lines()))
         except (AnvilError, OSError):
-            self.stream.close(reason)
-            journal.leave()
+            try:
+                self.stream.close(reason)
+            finally:
+                journal.leave()
             return
         self.stream.close(reason)
         journal.finish()
