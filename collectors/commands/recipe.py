@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from anvil.collectors.recipes import Attempt, Recipe, load_recipe
-from anvil.collectors.running.judges import JUDGES
+from anvil.collectors.running.judges import JUDGES, foreseen
 from anvil.collectors.site import Site, load_site
 from anvil.ledger.commands.output import answer, answer_json, json_option, visible
 from anvil.ledger.wording import counted
@@ -28,11 +28,16 @@ def recipe() -> None:
 def check(file: str, as_json: bool) -> None:
     """Say whether FILE can be run; what is wrong has its line and what to write instead.
 
+    A selected check that lacks what it needs for a verdict is warned of; the recipe can be run all the same.
+
     \b
     Example:
       anvil recipe check recipes/mine.toml
     """
     found = load_recipe(file, JUDGES)
+    warnings = [
+        (attempt.key, lack) for attempt in found.attempts for lack in foreseen(attempt, attempt.checks)
+    ]
     if as_json:
         attempts = [attempt.key for attempt in found.attempts]
         members = {
@@ -40,6 +45,7 @@ def check(file: str, as_json: bool) -> None:
             "campaign": found.campaign,
             "digest": found.digest,
             "attempts": attempts,
+            "warnings": [{"attempt": key, **vars(lack)} for key, lack in warnings],
         }
         answer_json("anvil.recipe.check/1", members)
         return
@@ -52,6 +58,9 @@ def check(file: str, as_json: bool) -> None:
         f"{counted(len(found.experiments), 'experiment')}"
     )
     answer(f"digest {found.digest}")
+    for lack in dict.fromkeys(lack for _, lack in warnings):
+        keys = ", ".join(key for key, other in warnings if other == lack)
+        answer(f"warning: {lack.name} of {keys} will end as prerequisite_failed: {lack.why}. {lack.write}.")
 
 
 @recipe.command()

@@ -47,6 +47,7 @@ from anvil.collectors.recipes import SelectedCheck
 from anvil.collectors.recorder import LedgerRecorder
 from anvil.collectors.reports import patterns_of
 from anvil.collectors.running.identifying import Identifying, ask_metrics, own_endpoint
+from anvil.collectors.running.judges import window_of
 from anvil.collectors.running.keeping import EngineEnd
 from anvil.collectors.running.measuring import Measuring
 from anvil.collectors.running.narration import Narrator
@@ -253,7 +254,7 @@ class AttemptRun:
         return self.planned.attempt.on_exit == "relaunch" and running.is_ours and self._launches == 1
 
     def _under_test(self, client: Client, endpoint: Endpoint, health: Health | None) -> UnderTest:
-        attempt, window = self.planned.attempt, _window(self.planned)
+        attempt, window = self.planned.attempt, window_of(self.planned.attempt)
         return UnderTest(
             recorder=self.recorder,
             client=client,
@@ -369,12 +370,6 @@ def _standing(health: Health) -> str:
         return f"ready after {event.ready_after_ns / _SECOND:.1f} s"
     status = "" if event.http_status is None else f" with status {event.http_status}"
     return f"{health.outcome}; health {event.health}{status}"
-
-
-def _window(planned: Planned) -> int | None:
-    """Return how many tokens prompt and answer may have together, where the recipe says so."""
-    context_tokens = planned.attempt.settings.get("context_tokens")
-    return context_tokens if isinstance(context_tokens, int) and context_tokens > 1 else None
 
 
 def _seed(planned: Planned) -> int:

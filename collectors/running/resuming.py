@@ -24,6 +24,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from anvil.collectors.checks import History
+from anvil.collectors.checks.prerequisites import POLICIES
 from anvil.collectors.protocols import Cell
 from anvil.collectors.recipes import Attempt
 from anvil.collectors.running.declaring import SelectedCells, Selection
@@ -34,9 +35,6 @@ from anvil.ledger.errors import CollectorError
 from anvil.ledger.events import CheckCompleted, LoadMeasured, RecipeDeclared, SuiteCompleted
 from anvil.ledger.header import Header
 from anvil.ledger.recording import Ledger
-
-POLICIES = frozenset({"reasoning-leak", "finish"})
-"""Checks that judge the answers of all others."""
 
 TOGETHER = frozenset({"prefix-cache"})
 """Protocols whose cells are done again together."""

@@ -32,6 +32,7 @@ from anvil.collectors.recovery import name_kept, name_loads, unnamed
 from anvil.collectors.running.attempt import FREE_IT, AttemptRun
 from anvil.collectors.running.declaring import SelectedCells, Selection, declare
 from anvil.collectors.running.host import HostStep
+from anvil.collectors.running.judges import foreseen
 from anvil.collectors.running.measuring import Measuring
 from anvil.collectors.running.narration import Narrator
 from anvil.collectors.running.planning import Planned, needs_port, plan_attempt
@@ -118,6 +119,8 @@ async def carry_out(plan: RunPlan, running: Running) -> Done:
     suites = (chosen_suites(plan.recipe, selected.suites) for _, selected in selections)
     estimate += sum(suite_bytes(suite) for several in suites for suite in several)
     running.narrator.say(running.space.outlook(estimate))
+    if plan.continued is None:
+        _foretell(selections, running.narrator)
     with ExitStack() as ports:
         groups = [
             [_lane(plan, running, attempt, ports) for attempt in group]
@@ -128,6 +131,13 @@ async def carry_out(plan: RunPlan, running: Running) -> Done:
         gates = plan_of(plan.recipe, plan.site, plan.campaign, running.journals.parent, running.narrator)
         async with restoration(gates, running.ledger):
             return await _groups(plan, running, groups)
+
+
+def _foretell(selections: Sequence[tuple[Attempt, Selection]], narrator: Narrator) -> None:
+    """Say what is selected and lacks what it needs; it is carried out all the same."""
+    for attempt, selected in selections:
+        for lack in foreseen(attempt, selected.checks):
+            narrator.say(f"{attempt.key}: {lack.name} will be prerequisite_failed: {lack.why}")
 
 
 async def _groups(plan: RunPlan, running: Running, groups: Sequence[Sequence[_Lane]]) -> Done:
