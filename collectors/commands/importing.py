@@ -95,7 +95,8 @@ class _Import:
 @click.option(
     "--kind",
     type=click.Choice(list(KINDS)),
-    help="What kind of file it is (default: found out by its content).",
+    metavar="KIND",
+    help=f"What kind of file it is (default: found out by its content): {', '.join(KINDS)}.",
 )
 @click.option("--campaign", help="Record under this campaign (default: one of its own for each file).")
 @click.option(

@@ -10,7 +10,7 @@ import click
 from anvil.collectors.recipes import Attempt, Recipe, load_recipe
 from anvil.collectors.running.judges import JUDGES, foreseen
 from anvil.collectors.site import Site, load_site
-from anvil.ledger.commands.output import answer, answer_json, json_option, visible
+from anvil.ledger.commands.output import answer, answer_exactly, answer_json, json_option, visible
 from anvil.ledger.wording import counted
 
 
@@ -90,7 +90,9 @@ def show(file: str, keys: tuple[str, ...], site_file: Path | None, as_json: bool
     if as_json:
         answer_json("anvil.recipe.show/1", _members(found, chosen))
     else:
-        answer("\n\n".join(_text(attempt) for attempt in chosen))
+        for position, attempt in enumerate(chosen):
+            answer(f"\n{_text(attempt)}" if position else _text(attempt))
+            answer_exactly("\n".join(f"    {visible(element)}" for element in attempt.argv))
 
 
 def _placed(site: Site | None, attempt: Attempt) -> Attempt:
@@ -129,7 +131,7 @@ def _members(found: Recipe, attempts: list[Attempt]) -> dict[str, Any]:
 
 
 def _text(attempt: Attempt) -> str:
-    """Return an attempt for people; argv elements stand alone on their lines, as they are passed."""
+    """Return an attempt for people, up to its argv, whose elements stand alone on their lines, as they are passed."""
     lines = [f"{attempt.key}: {attempt.model.model} on {attempt.engine} ({attempt.launcher})"]
     about = {
         "placement": attempt.placement,
@@ -142,8 +144,7 @@ def _text(attempt: Attempt) -> str:
         "env": " ".join([*(f"{n}={v}" for n, v in attempt.env.items()), *attempt.env_names]),
     }
     lines += [f"  {name:<10} {visible(str(value))}" for name, value in about.items() if value]
-    lines += ["  argv", *(f"    {visible(element)}" for element in attempt.argv)]
-    return "\n".join(lines)
+    return "\n".join([*lines, "  argv"])
 
 
 def _spell(value: object) -> str:
