@@ -57,6 +57,7 @@ def run_recipe(directory: Path) -> Run:
     return Run(bench, selected, tuple(suite.name for suite in attempt.suites))
 
 
+@pytest.mark.long
 @pytest.mark.needs("quickstart", "chromium")
 def test_the_quickstart_from_recipe_to_verdict(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run = run_recipe(tmp_path)
