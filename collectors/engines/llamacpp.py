@@ -7,8 +7,8 @@ interfaces on the loopback address until it gets TERM or INT.
 2. The first line it prints says which package at which version runs, since the server itself has no
    build number in this wheel.
 3. Its log goes to stderr, detailed enough to hold the sizes of weights and KV cache.
-4. Threads that wait for one another sleep. Where they spin instead, two threads on cores that anything else
-   uses are slower than one.
+4. Threads that wait for one another soon sleep. While they spin, and anything else needs their cores, two are slower
+   than one; where they sleep at once, two are hardly faster than one on idle cores either.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ import threading
 from importlib.metadata import version
 
 PACKAGE = "xllamacpp"
+_SPINS = "5000"  # rounds, some ten microseconds; libgomp's own are a hundred times as many
 _DETAILED = 4  # llama.cpp's log level at which buffer sizes are printed; 3 is its default
 
 
@@ -41,7 +42,7 @@ def _arguments(argv: list[str]) -> argparse.Namespace:
 def main(argv: list[str] | None = None) -> int:
     """Serve until a signal comes; return the exit code."""
     given = _arguments(sys.argv[1:] if argv is None else argv)
-    os.environ.setdefault("OMP_WAIT_POLICY", "passive")  # read when the library is loaded
+    os.environ.setdefault("GOMP_SPINCOUNT", _SPINS)  # read when the library is loaded
     try:
         engine = importlib.import_module(PACKAGE)
     except ImportError as error:
