@@ -20,14 +20,29 @@ import signal
 import sys
 import threading
 from importlib.metadata import version
+from typing import NoReturn
 
 PACKAGE = "xllamacpp"
 _SPINS = "5000"  # rounds, some ten microseconds; libgomp's own are a hundred times as many
 _DETAILED = 4  # llama.cpp's log level at which buffer sizes are printed; 3 is its default
 
 
+class _CanLoad(argparse.Action):
+    """Loads llama.cpp and exits: with 1, and the reason, where it cannot be."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> NoReturn:
+        try:
+            importlib.import_module(PACKAGE)
+        except ImportError as error:
+            parser.exit(1, f"{_why_not(error)}\n")
+        parser.exit()
+
+
 def _arguments(argv: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="anvil.collectors.engines.llamacpp", allow_abbrev=False)
+    parser.add_argument(
+        "--can-load", action=_CanLoad, nargs=0, help="say whether llama.cpp can be loaded, and exit"
+    )
     parser.add_argument("--model", required=True, help="the GGUF file")
     parser.add_argument("--alias", required=True, help="the name it is served under")
     parser.add_argument("--host", default="127.0.0.1")
@@ -46,9 +61,7 @@ def main(argv: list[str] | None = None) -> int:
     try:
         engine = importlib.import_module(PACKAGE)
     except ImportError as error:
-        print(  # noqa: T201  # this program's log is its output
-            f"{PACKAGE} is not installed ({error}): pip install 'anvil-ledger[quickstart]'", file=sys.stderr
-        )
+        print(_why_not(error), file=sys.stderr)  # noqa: T201  # this program's log is its output
         return 1
     print(f"engine package {PACKAGE} {version(PACKAGE)}", file=sys.stderr, flush=True)  # noqa: T201
     stopped = threading.Event()
@@ -58,6 +71,16 @@ def main(argv: list[str] | None = None) -> int:
     stopped.wait()
     del server
     return 0
+
+
+def _why_not(error: ImportError) -> str:
+    """Say what is missing: the package itself, or a library of the system that it needs."""
+    if isinstance(error, ModuleNotFoundError):
+        return f"{PACKAGE} is not installed ({error}): pip install 'anvil-ledger[quickstart]'"
+    return (
+        f"{PACKAGE} cannot be loaded ({error}): it needs libgomp, which comes with gcc, or alone as "
+        "`apt-get install libgomp1` (Debian, Ubuntu), `dnf install libgomp` (Fedora)"
+    )
 
 
 def _parameters(parameters, given: argparse.Namespace):  # type: ignore[no-untyped-def]  # the wheel is untyped

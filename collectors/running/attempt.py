@@ -57,6 +57,7 @@ from anvil.collectors.running.suites import SuitesLeft, Watched
 from anvil.collectors.running.waiting import to_the_end
 from anvil.collectors.suites import Chosen
 from anvil.ledger import events
+from anvil.ledger.commands.output import visible
 from anvil.ledger.drafts import Attachment
 from anvil.ledger.errors import LedgerGone
 from anvil.ledger.events import Event, WeightsInspected
@@ -70,6 +71,7 @@ FREE_IT = (
 """What to do about a port or GPU that is taken."""
 
 _SECOND = 1_000_000_000
+_LAST_WORDS = 300  # characters of a log's last line that are told
 _QUESTION_S = 60.0  # how long an endpoint may take to say who it is
 _EXIT_SHOWS_S = 1.0  # an engine's connections break a moment before the system says that it ended
 _BROKEN: frozenset[FailureClass | None] = frozenset(
@@ -161,15 +163,17 @@ class AttemptRun:
             )
             ending = asyncio.ensure_future(end.of(running))
             interrupted = await to_the_end(ending)
-            self._tell_end(ending)
+            self._tell_end(ending, end)
             if interrupted is not None:
                 raise interrupted
 
-    def _tell_end(self, ending: asyncio.Future[str]) -> None:
+    def _tell_end(self, ending: asyncio.Future[str], end: EngineEnd) -> None:
         """Say what became of the engine, and what was lost where there is no ledger any more."""
         key = self.planned.attempt.key
         try:
             self.narrator.say(f"{key}: log kept, {ending.result()}")
+            if end.last_words:
+                self.narrator.say(f"{key}: the last line of its log: {visible(end.last_words[:_LAST_WORDS])}")
         except LedgerGone as error:
             self.narrator.say(f"{key}: {error}")
             raise

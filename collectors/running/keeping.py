@@ -49,6 +49,8 @@ class EngineEnd:
     _excerpted_to: int = field(default=0, init=False)
     """The number of the last whole line of the log that was looked through."""
     _is_excerpted: bool = field(default=False, init=False)
+    last_words: str = field(default="", init=False)
+    """The last line of the log of an engine that ended by itself, without secrets; private."""
 
     async def of(self, running: Running) -> str:
         """Keep, stop and remove an engine; return what became of it, for people.
@@ -116,6 +118,7 @@ class EngineEnd:
 
     async def _exited(self, running: Running, ended: Exit) -> None:
         lines = (await running.log()).last_lines(secrets=self.secrets)
+        self.last_words = next((line for line in reversed(lines) if line.strip()), "")
         event = EngineExited(
             exit_code=ended.code,
             signal=ended.signal,
