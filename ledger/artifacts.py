@@ -1,7 +1,7 @@
 """Artifacts as a ledger's own database knows them: which bytes stand behind the name in a header.
 
 A public artifact names its bytes in the header, a private one through its opening. Without the opening,
-or with one that does not say it, nobody can tell which bytes were meant.
+or with one that does not say it, nobody can tell which bytes were meant, unless they were disclosed.
 """
 
 from __future__ import annotations
@@ -10,6 +10,8 @@ from collections.abc import Iterator
 
 from anvil.ledger import canonical
 from anvil.ledger.blobs import BlobRef
+from anvil.ledger.checks.disclosures import Disclosure, Place, find_in, shown, standing
+from anvil.ledger.checks.keys import CONTROL_TYPES, read_control
 from anvil.ledger.envelope import Envelope
 from anvil.ledger.errors import Malformed
 from anvil.ledger.header import ArtifactEntry, Header
@@ -38,6 +40,22 @@ def named_blobs(store: Store, start: int, stop: int) -> Iterator[tuple[int, str,
             blob = blob_of(store, artifact)
             if blob is not None:
                 yield row.entry_index, artifact.name, blob
+
+
+def disclosures(store: Store) -> dict[Place, Disclosure]:
+    """Return the disclosures of a ledger that count, by the entry hash and name of what they disclose."""
+    rows = ((row.entry_index, row.entry) for row in store.of_types(CONTROL_TYPES))
+    return standing(read_control(store.origin(), rows), find_in(store))
+
+
+def public_blobs(store: Store, size: int) -> Iterator[BlobRef]:
+    """Yield the bytes that everybody may have by what the first `size` entries say, redacted ones too."""
+    said = {place: found.event for place, found in disclosures(store).items() if found.index < size}
+    for row in store.rows(0, size):
+        for artifact in _artifacts(row.entry):
+            blob = shown(artifact, said.get((row.leaf_hash.hex(), artifact.name)))
+            if blob is not None:
+                yield blob
 
 
 def _artifacts(entry: bytes) -> tuple[ArtifactEntry, ...]:

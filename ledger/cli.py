@@ -63,6 +63,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "anvil.ledger.commands.approve:approve",
         "Publish a sentence of something private, word for word.",
     ),
+    "disclose": (
+        "anvil.ledger.commands.disclose:disclose_command",
+        "Make a private artifact public, for good.",
+    ),
     "except": (
         "anvil.ledger.commands.excepting:except_command",
         "Let one exact text pass one detector of the tripwire, for a time.",

@@ -13,6 +13,7 @@ from anvil.ledger.errors import LedgerError
 
 ELSEWHERE: dict[str, str] = {
     "public words": "anvil.projections.tripwire.checks:require_publishable",
+    "public bytes": "anvil.projections.tripwire.checks:require_disclosable",
     "recompute": "anvil.projections.recomputing:recompute",
 }
 """What it is called to where it is."""

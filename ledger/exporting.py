@@ -3,11 +3,13 @@
 1. What is exported is what the newest stored checkpoint covers, no more.
 2. ``checkpoint``, ``tile/…`` and ``tile/entries/…`` are as the specification says; ``log.vkey`` is
    beside them for convenience, and whoever verifies should have it from elsewhere.
-3. For an auditor there are also ``openings.ndjson`` (salts and values of what is sealed, and what
-   stands for private artifacts) and the blobs that an exported event names. That is everything private: it is for the auditor, not
-   for publication. Repeated, it holds what the ledger holds now: what was redacted since is removed. An
-   export without these is refused where they lie, since they would stay and be published with it.
-4. An export can be repeated into the same folder, also after it was interrupted. Full tiles never
+3. Public artifacts go along: those whose digest stands in a header, and those whose bytes were disclosed.
+4. For an auditor there are also ``openings.ndjson`` (salts and values of what is sealed, and what
+   stands for private artifacts) and all other blobs that an exported event names. That is everything private: it is for
+   the auditor, not for publication. An export without these is refused where they lie, since they would stay and be
+   published with it.
+5. Repeated, an export holds what the ledger holds now: what was redacted since is removed.
+6. An export can be repeated into the same folder, also after it was interrupted. Full tiles never
    change and are written whole; the checkpoint is replaced last, so that a reader always finds the
    tiles that it covers.
 """
@@ -20,7 +22,7 @@ from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from anvil.ledger.artifacts import named_blobs
+from anvil.ledger.artifacts import named_blobs, public_blobs
 from anvil.ledger.blobs import BlobStore
 from anvil.ledger.checkpoint import Checkpoint
 from anvil.ledger.errors import LedgerError
@@ -82,18 +84,18 @@ def export(
         note, state = newest_checkpoint(store)
         _require_no_ledger(target, place)
         _require_same_log(target, state, place)
-        if not audit:
-            _require_nothing_private(target)
+        if audit:
+            named = {blob.digest for _, _, blob in named_blobs(store, 0, state.size)}
+        else:
+            named = {blob.digest for blob in public_blobs(store, state.size)}
+            _require_nothing_private(target, named)
         try:
             if place.verifier_key.exists():  # first: it names the log of an export that was interrupted
                 target.mkdir(parents=True, exist_ok=True)
                 write_whole(target / "log.vkey", place.verifier_key.read_bytes())
             files = _write_tiles(store, target, state.size, progress)
-            openings = blobs = 0
-            if audit:
-                openings = _write_openings(store, target)
-                named = {blob.digest for _, _, blob in named_blobs(store, 0, state.size)}
-                blobs = _match_blobs(BlobStore(place.blobs), BlobStore(target / BLOBS), named)
+            openings = _write_openings(store, target) if audit else 0
+            blobs = _match_blobs(BlobStore(place.blobs), BlobStore(target / BLOBS), named, is_private=audit)
             write_whole(target / "checkpoint", note)
         except OSError as error:
             raise LedgerError(f"{target} could not be written: {error.strerror}") from error
@@ -147,15 +149,23 @@ def _require_same_log(target: Path, state: Checkpoint, place: LedgerPlace) -> No
         )
 
 
-def _require_nothing_private(target: Path) -> None:
-    """Refuse a folder in which sealed values or artifacts of an earlier export lie."""
-    named = [path for path in (target / OPENINGS_FILE, target / BLOBS) if path.exists() or path.is_symlink()]
-    private = [*named, *_halves_of_openings(target)]
+def _require_nothing_private(target: Path, public: Collection[str]) -> None:
+    """Refuse a folder in which sealed values or private artifacts of an earlier export lie."""
+    openings, blobs = target / OPENINGS_FILE, target / BLOBS
+    private = [path for path in (openings, blobs) if path.is_symlink() or path.is_file()]
+    private += _halves_of_openings(target)
+    if not private and any(_digest_of(path) not in public for path in _blob_files(blobs)):
+        private = [blobs]
     if private:
         raise LedgerError(
             f"{target} holds an export for an auditor: {private[0].name} is private and would stay there",
             advice="Name another directory for what may be published; --audit brings this one up to date.",
         )
+
+
+def _digest_of(path: Path) -> str:
+    """Return the digest of which a file is the blob, or half of it, by its name."""
+    return f"sha256:{path.parent.name}{path.name.removeprefix('.')[:62]}"
 
 
 def _halves_of_openings(target: Path) -> list[Path]:
@@ -211,20 +221,26 @@ def _write_openings(store: Store, target: Path) -> int:
     return len(lines)
 
 
-def _match_blobs(source: BlobStore, target: BlobStore, named: Collection[str]) -> int:
+def _match_blobs(source: BlobStore, target: BlobStore, named: Collection[str], *, is_private: bool) -> int:
     """Make the blobs in `target` exactly those of `named` that `source` has; return how many there are."""
     wanted = {target.path(digest): digest for digest in source.digests() if digest in named}
     for path in _blob_files(target.directory):
         if path not in wanted:
             path.unlink()
             flush_path(path.parent)
+    make = make_private_directory if is_private else _make_directory
     for path, digest in wanted.items():
         kept = target.measure(digest)
         if kept is None or kept.digest != digest:
-            make_private_directory(path.parent)
-            copy_whole(source.path(digest), path, mode=0o600)
-    make_private_directory(target.directory)
+            make(path.parent)
+            copy_whole(source.path(digest), path, mode=0o600 if is_private else 0o644)
+    if named or is_private:
+        make(target.directory)
     return len(wanted)
+
+
+def _make_directory(directory: Path) -> None:
+    directory.mkdir(parents=True, exist_ok=True)
 
 
 def _blob_files(directory: Path) -> Iterator[Path]:

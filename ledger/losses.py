@@ -35,7 +35,7 @@ def lost(
         raise LedgerError(
             f"event {cited.index} has no artifact {unknown[0]!r}", advice=f"It has {sorted(artifacts)}."
         )
-    said = _said(citations, cited.entry_hash)
+    said = said_of(citations, cited.entry_hash)
     found = []
     for name in dict.fromkeys(names or artifacts):
         refusal = _refusal(ledger, cited, name, said.get(name))
@@ -123,7 +123,7 @@ def _refusal(ledger: Ledger, cited: Cited, name: str, said: tuple[str, int] | No
     return None
 
 
-def _said(citations: Citations, target: str) -> dict[str, tuple[str, int]]:
+def said_of(citations: Citations, target: str) -> dict[str, tuple[str, int]]:
     """Return what was said of artifacts of an event: redacted, or lost and not found again; and where."""
     found: dict[str, tuple[str, int]] = {}
     for cited in citations.about(target, ArtifactRedacted, ArtifactMissing, EvidenceAttached):

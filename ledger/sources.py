@@ -22,7 +22,7 @@ from anvil.ledger.envelope import Envelope
 from anvil.ledger.errors import Malformed, MalformedTile, NotALedger
 from anvil.ledger.files import open_plain, read_plain
 from anvil.ledger.header import Header
-from anvil.ledger.merkle import HASH_SIZE, CompactRange
+from anvil.ledger.merkle import HASH_SIZE, CompactRange, leaf_hash
 from anvil.ledger.note import SignedNote
 from anvil.ledger.places import LedgerPlace
 from anvil.ledger.store import FORMAT, Store
@@ -297,7 +297,8 @@ class TilesSource:
     def index_of(self, leaf: bytes) -> int | None:
         """Return the index of an entry by its leaf hash."""
         if self._indices is None:
-            self._indices = {row.leaf: row.entry_index for row in self.rows(0, self.size)}
+            # by the entries themselves: a hash tile may say anything
+            self._indices = {leaf_hash(row.entry): row.entry_index for row in self.rows(0, self.size)}
         return self._indices.get(leaf)
 
     def entry(self, index: int) -> bytes | None:

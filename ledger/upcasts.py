@@ -18,7 +18,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from anvil.ledger.errors import MalformedEvent
-from anvil.ledger.public import EvidenceStatus, PublicText
+from anvil.ledger.public import Count, Digest, EntryHash, EvidenceStatus, Label, PublicText, SaltHex
 
 Step = Callable[[Mapping[str, Any]], dict[str, Any]]
 """Facts of one version in, facts of the next out."""
@@ -42,12 +42,29 @@ class ObservationNotedOne(BaseModel):
     public_text: PublicText | None
 
 
+class ArtifactDisclosedOne(BaseModel):
+    """A digest alone: whether everybody may have the bytes as well was not said."""
+
+    model_config = ConfigDict(strict=True, extra="forbid", defer_build=True)
+
+    target: EntryHash
+    artifact: Label
+    digest: Digest
+    size: Count
+    salt: SaltHex
+
+
 def _without_claims(facts: Mapping[str, Any]) -> dict[str, Any]:
     return {**facts, "claims": None}
 
 
+def _of_a_digest(facts: Mapping[str, Any]) -> dict[str, Any]:
+    return {**facts, "extent": "digest", "reason": None, "exceptions": []}
+
+
 UPCASTS: Mapping[str, Upcast] = {
     "observation.noted/1": Upcast(ObservationNotedOne, "observation.noted/2", _without_claims),
+    "artifact.disclosed/1": Upcast(ArtifactDisclosedOne, "artifact.disclosed/2", _of_a_digest),
 }
 """Event type of an older version to what leads from it to the next."""
 

@@ -35,6 +35,7 @@ from anvil.ledger.checks.checkpoints import (
     stored_roots,
 )
 from anvil.ledger.checks.continuity import check_continuity
+from anvil.ledger.checks.disclosures import check_disclosed_bytes
 from anvil.ledger.checks.finding import Finding, stopped_by, worst
 from anvil.ledger.checks.keys import Control, read_control
 from anvil.ledger.checks.redactions import check_corrections, check_unresolved
@@ -339,6 +340,7 @@ class _Verification:
         self._found += tree.findings
         self._found += streams.findings
         self._found += check_corrections(control.corrections, self._source)
+        self._found += check_disclosed_bytes(control, self._source)
         report.open_streams = tuple(streams.heads.values())
         if report.begin:
             self._found.append(
@@ -351,7 +353,7 @@ class _Verification:
                 Finding("stream-open", f"{counted(open_streams, 'stream', be=True)} open: {names}")
             )
         for name, has in (
-            ("sealed values", self._source.has_openings),
+            ("sealed values and openings of private artifacts", self._source.has_openings),
             ("artifacts", self._source.has_blobs),
         ):
             if not has:

@@ -172,9 +172,7 @@ class Evidence:
 
     def _counts(self, kept: Kept) -> bool:
         """Rule 9."""
-        disowned_from = self.record.disowned.get(kept.key)
-        is_disowned = disowned_from is not None and kept.index >= disowned_from
-        return kept.entry_hash not in self.record.retracted and not is_disowned
+        return kept.entry_hash not in self.record.retracted and not self.record.is_disowned(kept)
 
 
 def status_of(event: AnyEvent, *, has_artifact: bool) -> EvidenceStatus:  # noqa: C901  # one line a type

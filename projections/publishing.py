@@ -49,7 +49,7 @@ def made(
     files = {
         layout.DOCUMENT: draft.rendered.text.encode(),
         layout.PROVENANCE: spell(provenance(draft, state, artifacts)).encode(),
-        layout.REDACTIONS: redactions(draft.rendered.leaves, known, record).encode(),
+        layout.REDACTIONS: redactions(draft.rendered.leaves, known, record, artifacts).encode(),
         template_path(draft): draft.template.source.encode(),
     }
     if has_pages(draft):

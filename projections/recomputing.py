@@ -43,7 +43,7 @@ class _Named(Artifacts):
             PublicationRefused: a public one is not here as it was signed.
         """
         for name in sorted(set(names) - gone):
-            if not self.entries[name].is_public:
+            if self.public(name) is None:
                 self.not_at_hand.add(name)
             elif self.content(name) is not None:
                 self.at_hand.add(name)
@@ -66,7 +66,7 @@ def recompute(folder: Path, manifest: Manifest) -> Recomputed:
         return layout.read(folder, path) if path in listed else None
 
     named = Artifacts.of(record, lambda _commitment: None, nothing, read)
-    artifacts = _Named(named.entries, named.open, named.measure, named.read)
+    artifacts = _Named(named.entries, named.open, named.measure, named.read, named.disclosures)
     document = find(about.document)
     source = _decoded(layout.read(folder, about.template))
     name = about.template.rpartition("/")[2]

@@ -72,6 +72,15 @@ from anvil.projections.seen import Seen
 UNNAMED = "-"
 """The campaign or attempt of events that name none."""
 
+_CORRECTIONS = (
+    EventRetracted,
+    ArtifactRedacted,
+    ArtifactMissing,
+    ArtifactDisclosed,
+    EvidenceAttached,
+    KeyRevoked,
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Kept:
@@ -163,6 +172,11 @@ class Record:
         lost = (name for name, said in self.lost.items() if said not in self.retracted)
         return self.redacted.union(lost)
 
+    def is_disowned(self, kept: Kept) -> bool:
+        """Say whether an event was signed by a key that did not count by then."""
+        disowned_from = self.disowned.get(kept.key)
+        return disowned_from is not None and kept.index >= disowned_from
+
     def every(self) -> Iterator[Kept]:
         """Yield every event that is kept."""
         for campaign in self.campaigns.values():
@@ -235,9 +249,7 @@ class _Growing:
     def add(self, seen: Seen) -> None:  # noqa: C901  # one line a type, on purpose
         event, header = seen.event, seen.header
         self._size = seen.index + 1
-        if isinstance(
-            event, EventRetracted | ArtifactRedacted | ArtifactMissing | EvidenceAttached | KeyRevoked
-        ):
+        if isinstance(event, _CORRECTIONS):
             self._corrections[seen.entry_hash] = seen.index
         match event:
             case StreamOpened():

@@ -4,8 +4,8 @@
    same state gives the same files.
 2. Nothing synthetic leaves, neither what is shown nor what goes along.
 3. The events are checked as a stranger will check them; what would not verify does not leave.
-4. With a document go the bytes of the public artifacts that its leaves rest on or that were read to make it, and
-   of no private one: whoever makes it again reads the same.
+4. With a document go the bytes of the public artifacts that its leaves rest on or that were read to make it, those
+   that were disclosed among them, and of no private one: whoever makes it again reads the same.
 5. The tripwire looks at layouts, at each value, at each text in an event, at these bytes and at the finished files.
 """
 
@@ -30,6 +30,7 @@ from anvil.ledger.publication.gathering import gather, keyring_snapshot
 from anvil.ledger.publication.manifest import Disclosed, Manifest
 from anvil.ledger.streams import software_version
 from anvil.projections.document import find
+from anvil.projections.figures import ArtifactName
 from anvil.projections.opened import Opened, opened
 from anvil.projections.publishing import OWN_TEMPLATE, Made, about, known_of, made, seen
 from anvil.projections.record import Record
@@ -58,6 +59,8 @@ class Prepared:
     event: PublicationReleased
     subject: Subject
     draft: Draft
+    disclosed_by: frozenset[str]
+    """The events by which bytes go along that their own events do not show."""
 
 
 @dataclass(frozen=True)
@@ -131,7 +134,11 @@ def prepare(place: LedgerPlace, wanted: Wanted, note: bytes, guard: Guard | None
             exceptions=used,
             software=software_version(),
         )
-        return Prepared(files, event, Subject(made_draft.campaign, made_draft.subject), made_draft)
+        places = (ArtifactName(one.event, one.name) for one in carried)
+        said = (ledger.artifacts.disclosures.get(place) for place in places)
+        disclosed_by = frozenset(kept.entry_hash for kept in said if kept is not None)
+        subject = Subject(made_draft.campaign, made_draft.subject)
+        return Prepared(files, event, subject, made_draft, disclosed_by)
 
 
 def _key_of(checked: Checked, fold: Checkpoint, note: bytes) -> VerifierKey:
@@ -164,7 +171,7 @@ def _carried(made_draft: Draft, ledger: Opened) -> list[Disclosed]:
         name for leaf in made_draft.rendered.leaves for name in leaf.support.artifacts
     } | made_draft.read
     named = (
-        disclosed(name.event, ledger.artifacts.entries[name])
+        disclosed(name.event, ledger.artifacts.entries[name], ledger.artifacts.disclosed(name))
         for name in sorted(rests_on - ledger.record.gone)
     )
     return [one for one in named if one is not None]
@@ -199,14 +206,13 @@ def _guarded(
 
 
 def _of_artifact(tripwire: Tripwire, path: str, content: bytes) -> Iterator[Hit]:
-    """Yield what is found in the bytes of an artifact, line by line: rows are independent, and may be many."""
+    """Yield what is found in the bytes of an artifact, a few lines at a time: there may be many."""
     try:
-        lines = content.decode("utf-8").splitlines()
+        text = content.decode("utf-8")
     except UnicodeDecodeError:
         yield from tripwire.look_at_bytes(path, content)
         return
-    for number, line in enumerate(lines, 1):
-        yield from tripwire.look(f"{path}, line {number}", line)
+    yield from tripwire.look_through(path, text)
 
 
 def _texts(document: Made, files: Mapping[str, bytes], events: list[Seen]) -> Iterator[tuple[str, str]]:

@@ -52,7 +52,7 @@ def _taken_back(ledger: Ledger, prepared: Prepared) -> Iterator[tuple[int, str]]
                     f"artifact {event.artifact} of {event.target[:16]}, which is gone since",
                 )
     keys = ledger.keyring().keys
-    for name in sorted(events):
+    for name in sorted(events | prepared.disclosed_by):
         index = ledger.store.index_of(bytes.fromhex(name))
         entry = None if index is None else ledger.store.entry(index)
         if index is None or entry is None:

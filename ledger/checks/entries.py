@@ -38,7 +38,7 @@ from anvil.ledger.errors import (
     NotPermitted,
     SignatureInvalid,
 )
-from anvil.ledger.events import CATALOGUE
+from anvil.ledger.events import CATALOGUE, is_known
 from anvil.ledger.events.base import MAX_SEALED_SIZE
 from anvil.ledger.header import ArtifactEntry, Header, UnsupportedVersion
 from anvil.ledger.keyring import Keyring, changes_keys
@@ -193,7 +193,7 @@ def _check_signatures(
     if is_unread:
         message = f"{header.event} changes keys in a way that this build does not know"
         report.findings.append(Finding("unsupported-version", message, index, stream=header.stream))
-    elif header.event not in CATALOGUE:
+    elif not is_known(header.event):
         report.unknown_types[header.event] += 1
 
 

@@ -83,7 +83,7 @@ class Control:
         """
         found: dict[tuple[str, str, str], int] = {}
         for index, event in self.corrections:
-            if self._is_disowned(index):
+            if self.is_disowned(index):
                 continue
             if isinstance(event, SealedRedacted):
                 found[event.target, "sealed", event.field] = index
@@ -95,9 +95,10 @@ class Control:
 
     def ends(self) -> list[tuple[int, StreamAbandoned]]:
         """Return the abandonments that count, by rule 4."""
-        return [(index, event) for index, event in self.abandoned if not self._is_disowned(index)]
+        return [(index, event) for index, event in self.abandoned if not self.is_disowned(index)]
 
-    def _is_disowned(self, index: int) -> bool:
+    def is_disowned(self, index: int) -> bool:
+        """Say whether the control event at `index` was signed by a key that did not count there."""
         home, key_id = self.signers[index]
         return self.keyrings[home].keys[key_id].disowns(index)
 

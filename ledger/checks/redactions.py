@@ -13,11 +13,9 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Protocol
 
-from anvil.ledger import canonical
 from anvil.ledger.checks.entries import Unresolved
 from anvil.ledger.checks.finding import Finding
 from anvil.ledger.checks.keys import Correction
-from anvil.ledger.commitments import commitment
 from anvil.ledger.envelope import Envelope
 from anvil.ledger.errors import Malformed
 from anvil.ledger.events import ArtifactDisclosed, ArtifactMissing, ArtifactRedacted, SealedRedacted
@@ -103,9 +101,7 @@ def _problem(index: int, event: Correction, target: tuple[int, Header] | None) -
             "dangling-reference", f"{event.type} names artifact {event.artifact!r}, which is not there", index
         )
     if isinstance(event, ArtifactDisclosed):
-        opened = commitment(
-            bytes.fromhex(event.salt), canonical.encode({"digest": event.digest, "size": event.size})
-        ).hex()
+        opened = event.opens()
         stated = artifacts[event.artifact].commitment
         if opened != stated:
             message = f"the disclosure of {event.artifact!r} does not open its commitment"

@@ -20,9 +20,10 @@ from anvil.ledger.wording import counted
 def export(directory: Path, audit: bool, as_json: bool) -> None:
     """Write the log as tiles that other tools can check.
 
-    The files are C2SP tlog-tiles and hold whole headers; only what is public by type stands in them.
-    Repeat the command to bring an earlier export up to date; with --audit, what was redacted since is
-    removed there. Without --audit, a folder with an export for an auditor is refused.
+    The files are C2SP tlog-tiles and hold whole headers; only what is public by type stands in them. Public
+    artifacts lie beside them, and those whose bytes were disclosed. Repeat the command to bring an earlier
+    export up to date; what was redacted since is removed there. Without --audit, a folder with an export
+    for an auditor is refused.
 
     \b
     Example:
@@ -51,3 +52,5 @@ def export(directory: Path, audit: bool, as_json: bool) -> None:
             f"With {counted(done.openings, 'opening')} of sealed values and artifacts, and {blobs}. "
             "These are private: for an auditor only."
         )
+    elif done.blobs:
+        say(f"With {counted(done.blobs, 'public artifact')}.")

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import click
 
+from anvil.ledger.artifacts import disclosures
 from anvil.ledger.commands.arguments import IndexRange
 from anvil.ledger.commands.output import answer, answer_json, json_option, place, say
 from anvil.ledger.commands.surroundings import require_publishable
 from anvil.ledger.recording import Ledger
+from anvil.ledger.redaction import Redacted
 from anvil.ledger.redaction import redact as redact_event
 
 
@@ -33,6 +37,7 @@ def redact(
     require_publishable(place(), {"--reason": reason})
     with Ledger.open(place().directory) as ledger:
         done = redact_event(ledger, indices, reason, fields=fields, artifacts=artifacts)
+        public = list(_disclosed(ledger, done))
     if as_json:
         answer_json(
             "anvil.redact/1",
@@ -48,4 +53,15 @@ def redact(
     for gone in done.gone:
         names = [*(f"field {name}" for name in gone.fields), *(f"artifact {name}" for name in gone.artifacts)]
         answer(f"Redacted in entry {gone.index}: {', '.join(names)}")
+    for line in public:
+        say(line)
     say("Backups and exports made before may still hold the bytes; delete them yourself.")
+
+
+def _disclosed(ledger: Ledger, done: Redacted) -> Iterator[str]:
+    """Yield what a redaction cannot take back: what was disclosed before."""
+    gone = {(gone.index, name) for gone in done.gone for name in gone.artifacts}
+    for found in disclosures(ledger.store).values():
+        if (found.target, found.event.artifact) in gone:
+            kept = "whoever has the bytes keeps them" if found.is_of_bytes else "its digest stays in the log"
+            yield f"Artifact {found.event.artifact} of entry {found.target} was disclosed by event {found.index}: {kept}."

@@ -7,6 +7,7 @@ import json
 import click
 
 from anvil.ledger import canonical
+from anvil.ledger.artifacts import disclosures
 from anvil.ledger.commands.arguments import IndexRange
 from anvil.ledger.commands.output import answer, answer_bytes, answer_json, json_option, place, visible
 from anvil.ledger.envelope import Envelope
@@ -23,7 +24,8 @@ from anvil.ledger.store import Store
 def show(index: int, raw: bool, as_json: bool) -> None:
     """Show one event: header, signatures, sealed values.
 
-    Sealed values are shown to whoever holds the ledger; the log itself has commitments only.
+    Sealed values are shown to whoever holds the ledger; the log itself has commitments only. Of a private
+    artifact that was disclosed it says which event did it, and whether by its digest or with its bytes.
 
     \b
     Example:
@@ -48,6 +50,7 @@ def show(index: int, raw: bool, as_json: bool) -> None:
             "header": json.loads(envelope.header),
             "sealed": {name: _opened(store, name, commitment) for name, commitment in header.sealed.items()},
             "artifacts": {a.name: _blob(store, a) for a in header.artifacts},
+            "disclosed": _disclosed(store, leaf_hash(entry).hex(), header),
         }
     finally:
         store.close()
@@ -83,6 +86,21 @@ def _blob(store: Store, artifact: ArtifactEntry) -> object:
     return _opened(store, artifact.name, artifact.commitment)
 
 
+def _disclosed(store: Store, entry_hash: str, header: Header) -> dict[str, object]:
+    """Return what was disclosed of the event's artifacts, and which event says so."""
+    said = disclosures(store) if any(not artifact.is_public for artifact in header.artifacts) else {}
+    found = {name: each for (event, name), each in said.items() if event == entry_hash}
+    return {
+        name: {
+            "index": each.index,
+            "extent": each.event.extent,
+            "digest": each.event.digest,
+            "size": each.event.size,
+        }
+        for name, each in found.items()
+    }
+
+
 def _text(index: int, members: dict[str, object], header: Header) -> str:
     lines = [f"{header.event} at index {index}", ""]
     lines += [f"  entry hash  {members['entry_hash']}", f"  at          {header.at}"]
@@ -92,6 +110,7 @@ def _text(index: int, members: dict[str, object], header: Header) -> str:
     lines += _section("Facts (in the clear)", header.facts)
     lines += _section("Sealed", members["sealed"])
     lines += _section("Artifacts", members["artifacts"])
+    lines += _section("Disclosed", members["disclosed"])
     return "\n".join(lines)
 
 

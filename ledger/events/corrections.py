@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
+from pydantic import Field
+
+from anvil.ledger import canonical
+from anvil.ledger.commitments import Opening
 from anvil.ledger.events.base import Event
 from anvil.ledger.public import Count, Digest, EntryHash, Label, PublicText, Role, SaltHex
 
@@ -68,17 +72,33 @@ class ArtifactMissing(Event):
 
 
 class ArtifactDisclosed(Event):
-    """A private artifact becomes public: its commitment is opened for everybody."""
+    """A private artifact becomes public, for good: its commitment is opened for everybody.
+
+    Of some only the digest and size do: whoever has the bytes can then show that they are the ones. Of others the
+    bytes do too; they are then a public artifact of that event. That can be said later of what was disclosed by its
+    digest alone, never the other way round.
+    """
 
     signed_by: ClassVar[frozenset[Role]] = _OPERATOR
-    type: Literal["artifact.disclosed/1"] = "artifact.disclosed/1"
+    type: Literal["artifact.disclosed/2"] = "artifact.disclosed/2"
     target: EntryHash
     """The event that carries the artifact."""
     artifact: Label
     """The artifact's name in that event."""
+    extent: Literal["digest", "bytes"]
+    """What everybody may have: its digest and size alone, or its bytes too."""
     digest: Digest
     """The digest of its bytes."""
     size: Count
     """How many bytes it has."""
     salt: SaltHex
     """The salt that, with digest and size, gives the commitment in that event."""
+    reason: PublicText | None
+    """Why, for every reader; null when nobody said."""
+    exceptions: Annotated[tuple[EntryHash, ...], Field(strict=False)]
+    """The exceptions of the tripwire that were used when it looked at the bytes."""
+
+    def opens(self) -> str:
+        """Return the commitment that salt, digest and size give: only an artifact that shows it is meant."""
+        value = canonical.encode({"digest": self.digest, "size": self.size})
+        return Opening(bytes.fromhex(self.salt), value).commitment()

@@ -1,11 +1,14 @@
 """The bytes that go along: what the figures rest on, and what was read to find that, as far as it is public.
 
-1. An artifact goes along when a leaf rests on it or the document was made by reading it, its event shows its
-   digest, and it is not gone. Rows decide that a run is not shown as well. A private artifact shows a commitment
-   only, and never goes along.
-2. Its bytes lie under the digest that the signed event shows, once, however many events name them.
+1. An artifact goes along when a leaf rests on it or the document was made by reading it, it is public, and it is not
+   gone. Rows decide that a run is not shown as well. It is public when its event shows its digest, or when an event
+   here disclosed its bytes; one of which only the digest was disclosed stays private and never goes along.
+2. Its bytes lie under the digest that the signed event shows or the disclosure states, once, however many events
+   name them.
 3. All that a leaf rests on is there, so that rows can neither be left out nor be swapped, and nothing is there that
-   no event here names in the clear, or that one says is gone.
+   no event here makes public, or that one says is gone.
+4. A leaf that rests on a disclosure rests on the artifact that was disclosed, and on the event that carries it. When it
+   rests on nothing else and is a digest, it is one of those that were disclosed.
 
 What a leaf says it rests on is its provenance; that the provenance says it rightly is shown by making the
 document again (`anvil.ledger.publication.verifying`, rule 7).
@@ -13,26 +16,38 @@ document again (`anvil.ledger.publication.verifying`, rule 7).
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
+from anvil.ledger.checks.disclosures import Disclosure, Place, shown
 from anvil.ledger.checks.finding import Finding
-from anvil.ledger.events import ArtifactMissing, ArtifactRedacted, EventRetracted, EvidenceAttached
+from anvil.ledger.events import (
+    ArtifactDisclosed,
+    ArtifactMissing,
+    ArtifactRedacted,
+    EventRetracted,
+    EvidenceAttached,
+)
 from anvil.ledger.header import ArtifactEntry
 from anvil.ledger.publication import layout
 from anvil.ledger.publication.entrychecks import Checked
 from anvil.ledger.publication.manifest import Disclosed, Manifest
 
-Name = tuple[str, str]
-"""An artifact by its event and its name there."""
+_HEX = re.compile(r"(?:sha256:)?([0-9a-f]{64})")
 
 
-def disclosed(event: str, entry: ArtifactEntry) -> Disclosed | None:
-    """Return an artifact as a manifest names it, or None when it is private (rule 1)."""
-    if entry.digest is None or entry.size is None:
+def disclosed(event: str, entry: ArtifactEntry, said: ArtifactDisclosed | None) -> Disclosed | None:
+    """Return an artifact as a manifest names it, or None when it is private (rule 1).
+
+    `said` is the disclosure of it that counts.
+    """
+    blob = shown(entry, said)
+    if blob is None:
         return None
     return Disclosed(
-        event=event, name=entry.name, media_type=entry.media_type, digest=entry.digest, size=entry.size
+        event=event, name=entry.name, media_type=entry.media_type, digest=blob.digest, size=blob.size
     )
 
 
@@ -40,9 +55,11 @@ def check_disclosed(
     leaves: Iterable[Mapping[str, Any]], files: Mapping[str, bytes], checked: Checked, manifest: Manifest
 ) -> Iterator[Finding]:
     """Yield what is wrong with the artifacts of a folder, whose leaves were found well formed."""
-    wanted: dict[Name, tuple[Disclosed, str]] = {}
-    gone = _gone(checked)
-    for named_so, first in _wanted(leaves, checked, gone):
+    wanted: dict[Place, tuple[Disclosed, str]] = {}
+    leaves, gone, public = list(leaves), _gone(checked), _Public(checked, checked.disclosures())
+    for leaf in leaves:
+        yield from _check_rests(leaf, public)
+    for named_so, first in _wanted(leaves, public, gone):
         wanted.setdefault(named_so, first)
     named = {(one.event, one.name): one for one in manifest.artifacts}
     for name, (one, pointer) in wanted.items():
@@ -53,7 +70,7 @@ def check_disclosed(
                 expected=one.digest,
                 found=named[name].digest if name in named else "nothing",
             )
-    yield from _astray(named, set(wanted), gone, checked)
+    yield from _astray(named, set(wanted), gone, public)
     for one in named.values():
         content = files.get(layout.artifact(one.digest))
         found = "nothing" if content is None else layout.digest(content)
@@ -70,23 +87,63 @@ def check_disclosed(
             yield Finding("unsupported", f"{item.path} is no artifact that the manifest names")
 
 
+@dataclass(frozen=True)
+class _Public:
+    """What of the events here everybody may have."""
+
+    checked: Checked
+    disclosures: Mapping[Place, Disclosure]
+
+    def named(self, place: Place) -> Disclosed | None:
+        """Return an artifact as a manifest names it, or None when it is not here or private."""
+        event, name = place
+        found = self.disclosures.get(place)
+        for entry in self.checked.by_hash[event][0].artifacts if event in self.checked.by_hash else ():
+            if entry.name == name:
+                return disclosed(event, entry, None if found is None else found.event)
+        return None
+
+
+def _check_rests(leaf: Mapping[str, Any], public: _Public) -> Iterator[Finding]:
+    """Rule 4."""
+    known = public.checked.by_hash
+    said = {name: known[name][1] for name in leaf["events"] if name in known}
+    opened = {name: event for name, event in said.items() if isinstance(event, ArtifactDisclosed)}
+    rests_on = {(str(stated.get("event")), str(stated.get("name"))) for stated in leaf["artifacts"]}
+    for name, event in opened.items():
+        if (event.target, event.artifact) not in rests_on:
+            yield Finding(
+                "unsupported",
+                f"{leaf['pointer']} rests on the disclosure {name[:16]}, and not on the artifact "
+                f"{_told((event.target, event.artifact))} that it discloses",
+            )
+    alone = {*opened, *(event.target for event in opened.values())}
+    places = {(event.target, event.artifact) for event in opened.values()}
+    digests = {public.disclosures[place].event.digest for place in places if place in public.disclosures}
+    found = _HEX.fullmatch(leaf["value"]) if isinstance(leaf["value"], str) else None
+    if opened and found and alone == set(leaf["events"]) and f"sha256:{found[1]}" not in digests:
+        yield Finding(
+            "unsupported",
+            f"{leaf['pointer']} is no digest that was disclosed",
+            expected=", ".join(sorted(digests)),
+            found=str(leaf["value"]),
+        )
+
+
 def _wanted(
-    leaves: Iterable[Mapping[str, Any]], checked: Checked, gone: set[Name]
-) -> Iterator[tuple[Name, tuple[Disclosed, str]]]:
+    leaves: Iterable[Mapping[str, Any]], public: _Public, gone: set[Place]
+) -> Iterator[tuple[Place, tuple[Disclosed, str]]]:
     """Yield each artifact that must be there, and a leaf that rests on it."""
     for leaf in leaves:
         for stated in leaf["artifacts"]:
-            event, name = str(stated.get("event")), str(stated.get("name"))
-            if event not in checked.by_hash or (event, name) in gone:
-                continue
-            for entry in checked.by_hash[event][0].artifacts:
-                one = disclosed(event, entry) if entry.name == name else None
-                if one is not None:
-                    yield (event, entry.name), (one, leaf["pointer"])
+            place = str(stated.get("event")), str(stated.get("name"))
+            one = None if place in gone else public.named(place)
+            if one is not None:
+                yield place, (one, leaf["pointer"])
 
 
 def _astray(
-    named: Mapping[Name, Disclosed], wanted: set[Name], gone: set[Name], checked: Checked
+    named: Mapping[Place, Disclosed], wanted: set[Place], gone: set[Place], public: _Public
 ) -> Iterator[Finding]:
     """Yield what goes along and must not (rule 3)."""
     for name, one in named.items():
@@ -94,25 +151,18 @@ def _astray(
             yield Finding(
                 "unsupported", f"artifact {_told(name)} goes along, and an event here says that it is gone"
             )
-        elif name not in wanted and one not in _in_the_clear(name, checked):
+        elif name not in wanted and one != public.named(name):
             yield Finding(
-                "unsupported", f"artifact {_told(name)} goes along, and no event here names it in the clear"
+                "unsupported",
+                f"artifact {_told(name)} goes along, and no event here names it in the clear so, or disclosed it",
             )
 
 
-def _in_the_clear(name: Name, checked: Checked) -> list[Disclosed | None]:
-    """Return the public artifact that an event names so, if there is one."""
-    event, called = name
-    if event not in checked.by_hash:
-        return []
-    return [disclosed(event, entry) for entry in checked.by_hash[event][0].artifacts if entry.name == called]
-
-
-def _gone(checked: Checked) -> set[Name]:
+def _gone(checked: Checked) -> set[Place]:
     """Return the artifacts that were redacted, or lost as far as nobody took that back or found them again."""
     retracted = {e.target for _, _, e in checked.events if isinstance(e, EventRetracted)}
-    redacted: set[Name] = set()
-    lost: set[Name] = set()
+    redacted: set[Place] = set()
+    lost: set[Place] = set()
     for said, _, event in checked.events:
         if isinstance(event, ArtifactRedacted):
             redacted.add((event.target, event.artifact))
@@ -123,5 +173,5 @@ def _gone(checked: Checked) -> set[Name]:
     return redacted | lost
 
 
-def _told(name: Name) -> str:
+def _told(name: Place) -> str:
     return f"{name[1]} of event {name[0][:16]}"

@@ -1,7 +1,8 @@
 """The events of a folder: each by itself, in its stream, and under the root that is stated.
 
 Control events come first, as everywhere (docs/format.md, section 14): they give the keys. A folder has no
-run of entries without gaps, so each event is proved to stand at its index.
+run of entries without gaps, so each event is proved to stand at its index. A disclosure of what an event here
+carries opens the commitment that stands there.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from dataclasses import dataclass, field
 
 from anvil.ledger.chain import StreamHead, follow, head_after
 from anvil.ledger.checkpoint import Checkpoint
+from anvil.ledger.checks.disclosures import Disclosure, Place, opens, standing
 from anvil.ledger.checks.finding import Code, Finding
 from anvil.ledger.checks.keys import CONTROL_TYPES, Control, read_control, refusal
 from anvil.ledger.envelope import Envelope, pae
@@ -22,7 +24,7 @@ from anvil.ledger.errors import (
     SignatureInvalid,
     UnknownEventType,
 )
-from anvil.ledger.events import AnyEvent, EventRetracted, decode
+from anvil.ledger.events import AnyEvent, ArtifactDisclosed, EventRetracted, decode
 from anvil.ledger.header import Header
 from anvil.ledger.keyring import Keyring
 from anvil.ledger.merkle import verify_inclusion
@@ -51,6 +53,14 @@ class Checked:
         """The events as (entry hash, header, event), in order of index."""
         return [(name, header, event) for name, (header, event) in self.by_hash.items()]
 
+    def disclosures(self) -> dict[Place, Disclosure]:
+        """Return the disclosures that count, of artifacts of events that are here."""
+        return standing(self.control, self.find)
+
+    def find(self, name: str) -> tuple[int, Header] | None:
+        """Return the index and header of an event; None when it is not here."""
+        return (self.indices[name], self.by_hash[name][0]) if name in self.by_hash else None
+
     def supports(self, name: str) -> bool:
         """Say whether an event stands: neither retracted nor disowned."""
         header, _ = self.by_hash[name]
@@ -76,12 +86,25 @@ def check_entries(
     ends = {event.abandoned: index for index, event in control.ends()}
     for one in proved:
         _check(one, state, checked, ends, is_whole=before is None)
+    _check_disclosures(checked)
     if before is None:
         for head in checked.heads.values():
             if head.state == "open" and head.stream not in ends:
                 message = f"stream {head.stream} was open: what came in it later is not here"
                 checked.findings.append(Finding("stream-open", message, stream=head.stream))
     return checked
+
+
+def _check_disclosures(checked: Checked) -> None:
+    """Say which disclosures do not open what they name; what is not here nobody can judge."""
+    for index, event in checked.control.corrections:
+        target = checked.find(event.target) if isinstance(event, ArtifactDisclosed) else None
+        if not isinstance(event, ArtifactDisclosed) or target is None:
+            continue
+        is_there = any(artifact.name == event.artifact for artifact in target[1].artifacts)
+        if is_there and not opens(event, target[1]):
+            message = f"the disclosure of {event.artifact!r} does not open what event {target[0]} shows of it"
+            checked.findings.append(Finding("sealed-altered", message, index))
 
 
 def _copied(before: Checked | None) -> Control:

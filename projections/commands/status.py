@@ -8,6 +8,8 @@ from typing import Any
 
 import click
 
+from anvil.ledger.artifacts import disclosures
+from anvil.ledger.checks.disclosures import Disclosure
 from anvil.ledger.clock import system_clock, timestamp
 from anvil.ledger.commands.output import answer, answer_json, json_option, place
 from anvil.ledger.events.suites import spell_stability
@@ -15,7 +17,7 @@ from anvil.ledger.places import LedgerPlace
 from anvil.ledger.store import Store
 from anvil.ledger.wording import counted
 from anvil.projections.attempts import AttemptState, Runs, SuiteState, numbers
-from anvil.projections.campaigns import Campaigns, CampaignState, fold
+from anvil.projections.campaigns import UNNAMED, Campaigns, CampaignState, fold
 from anvil.projections.commands.conclusions import Conclusions, in_lines
 from anvil.projections.importedresults import ImportedFile, sentence
 from anvil.projections.loads import CellState
@@ -31,7 +33,8 @@ def status(campaign: str | None, disk: bool, as_json: bool) -> None:
 
     Of every run of an attempt: what passed, what did not, and why a selected check has no verdict. A later run
     covers no earlier one. Observations with the status that their evidence has now; caveats and gaps; waivers,
-    what they let pass and until when; decisions, what they rest on, and which of them are stale and why.
+    what they let pass and until when; decisions, what they rest on, and which of them are stale and why. Last,
+    which private artifacts were disclosed.
 
     \b
     Example:
@@ -40,23 +43,40 @@ def status(campaign: str | None, disk: bool, as_json: bool) -> None:
     ledger = place()
     store = Store.open_readonly(ledger.database)
     try:
-        _show(Reading(store), campaign, _disk(ledger) if disk else None, as_json=as_json)
+        public = sorted(disclosures(store).values(), key=lambda found: found.index)
+        _show(Reading(store), public, campaign, _disk(ledger) if disk else None, as_json=as_json)
     finally:
         store.close()
 
 
-def _show(reading: Reading, campaign: str | None, usage: dict[str, int] | None, *, as_json: bool) -> None:
+def _show(
+    reading: Reading,
+    public: list[Disclosure],
+    campaign: str | None,
+    usage: dict[str, int] | None,
+    *,
+    as_json: bool,
+) -> None:
     state = fold(reading.events())
     concluded = Conclusions(state, reading.find, timestamp(system_clock()))
     shown = [c for c in state.campaigns.values() if campaign in (None, c.name)]
     if as_json:
-        members: dict[str, Any] = {"campaigns": [_members(c, state, concluded) for c in shown]}
+        members: dict[str, Any] = {
+            "campaigns": [
+                {**_members(c, state, concluded), "disclosed": _disclosed(c, public)} for c in shown
+            ]
+        }
         members["disowned"] = state.disowned
         answer_json("anvil.status/1", members if usage is None else {**members, "disk": usage})
         return
     for one in shown:
         _print_campaign(one, state)
         concluded.print(one)
+        for found in _disclosed(one, public):
+            how = "with its bytes" if found["extent"] == "bytes" else "by its digest"
+            answer(
+                f"  Disclosed {how}: {found['artifact']} of event {found['target']} (event {found['index']})"
+            )
     if state.disowned:
         answer(f"{counted(state.disowned, 'event')} of a revoked key: disowned, counting for nothing.")
     if not shown and state.campaigns:
@@ -66,6 +86,15 @@ def _show(reading: Reading, campaign: str | None, usage: dict[str, int] | None, 
     if usage is not None:
         for name, size in usage.items():
             answer(f"{name:<20} {size:>15,} bytes")
+
+
+def _disclosed(campaign: CampaignState, public: list[Disclosure]) -> list[dict[str, Any]]:
+    """Return the private artifacts of a campaign that everybody may have, or know the digest of."""
+    return [
+        {"index": f.index, "target": f.target, "artifact": f.event.artifact, "extent": f.event.extent}
+        for f in public
+        if (f.subject.campaign or UNNAMED) == campaign.name
+    ]
 
 
 def _print_campaign(campaign: CampaignState, state: Campaigns) -> None:

@@ -155,7 +155,7 @@ def _artifact(ledger: Opened, name: ArtifactName, rows: int) -> dict[str, Any]:
         "event": name.event,
         "name": name.name,
         "media_type": entry.media_type,
-        "disclosure": "public" if entry.is_public else "private",
+        "disclosure": _disclosure(ledger, name),
         "digest": None if blob is None else blob.digest,
         "size": None if blob is None else blob.size,
         "is_gone": name in ledger.record.gone,
@@ -168,6 +168,14 @@ def _artifact(ledger: Opened, name: ArtifactName, rows: int) -> dict[str, Any]:
             return members
         members["rows"] = content.decode("utf-8", "replace").splitlines()[:rows]
     return members
+
+
+def _disclosure(ledger: Opened, name: ArtifactName) -> str:
+    """Say who may have an artifact."""
+    said = ledger.artifacts.disclosed(name)
+    if said is None:
+        return "public" if ledger.artifacts.entries[name].is_public else "private"
+    return "disclosed" if said.extent == "bytes" else "private, its digest disclosed"
 
 
 def _told(members: dict[str, Any]) -> Iterator[str]:

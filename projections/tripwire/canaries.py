@@ -53,7 +53,7 @@ class Canaries:
     """All of them, without regard to case."""
 
     alone: tuple[Canary, ...] = ()
-    structured: tuple[tuple[str, re.Pattern[str]], ...] = ()
+    structured: tuple[tuple[Canary, re.Pattern[str]], ...] = ()
 
     @classmethod
     def of(cls, values: Iterable[tuple[str, str]]) -> Canaries:
@@ -63,7 +63,7 @@ class Canaries:
             for kind, value in values
             if len(value.strip()) > 1 and not _NUMBER_LIKE.fullmatch(value.strip())
         }
-        structured = tuple((c.name, _in_structure(c.value)) for c in found if len(c.value) <= 64)
+        structured = tuple((c, _in_structure(c.value)) for c in found if len(c.value) <= 64)
         return cls(tuple(canary for canary in found if canary.counts_alone), structured)
 
     def __or__(self, other: Canaries) -> Canaries:
@@ -77,9 +77,9 @@ class Canaries:
             if len(wanted) >= SHORTEST and wanted in folded:
                 yield canary.name, canary.value
         if how != SPLIT:
-            for kind, pattern in self.structured:
-                if found := pattern.search(folded):
-                    yield kind, found[0]
+            for canary, pattern in self.structured:  # most values are not there at all, which is soon asked
+                if canary.value in folded and (found := pattern.search(folded)):
+                    yield canary.name, found[0]
 
     def encoded(self) -> Iterator[tuple[str, bytes]]:
         """Yield (kind, bytes) of each canary as itself, in base64, percent-encoded and escaped, to look for in bytes."""

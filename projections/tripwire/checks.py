@@ -1,4 +1,4 @@
-"""What is asked before public words are appended: what is in the log stays there for ever."""
+"""What is asked before public words are appended or bytes disclosed: what is in the log stays there for ever."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from anvil.ledger.events import TripwireExcepted
 from anvil.ledger.places import LedgerPlace
 from anvil.ledger.store import Store
 from anvil.projections.tripwire.canaries import Canaries
-from anvil.projections.tripwire.scanning import Excused, Tripwire
+from anvil.projections.tripwire.scanning import Excused, Tripwire, refuse
 from anvil.projections.tripwire.sealed import sealed_values
 
 
@@ -28,11 +28,42 @@ def require_publishable(
         TripwireHit: one holds what must not be published.
         TripwireBroken: the tripwire cannot be relied on.
     """
+    excused = [Excused(event.detector, event.text) for event in exceptions]
+    _tripwire(place, surroundings, approving, excused).require_clean(words.items())
+
+
+def require_disclosable(
+    place: LedgerPlace,
+    name: str,
+    text: str,
+    surroundings: Iterable[tuple[str, str]],
+    exceptions: Mapping[str, TripwireExcepted],
+) -> tuple[str, ...]:
+    """Look through the text of an artifact that everybody is about to get; return the exceptions that were used.
+
+    The canaries are those of `require_publishable`; `exceptions` are those in force, by entry hash.
+
+    Raises:
+        TripwireHit: it holds what must not be published.
+        TripwireBroken: the tripwire cannot be relied on.
+    """
+    by_text = {Excused(event.detector, event.text): one for one, event in exceptions.items()}
+    tripwire = _tripwire(place, surroundings, {}, by_text)
+    refuse(tripwire.look_through(name, text))
+    return tuple(sorted(by_text[excused] for excused in tripwire.used))
+
+
+def _tripwire(
+    place: LedgerPlace,
+    surroundings: Iterable[tuple[str, str]],
+    approving: Mapping[tuple[str, str], str],
+    excused: Iterable[Excused],
+) -> Tripwire:
+    """Return a tripwire for the ledger at `place`, with everything that is sealed there as canaries."""
     store = Store.open_readonly(place.database)
     try:
         canaries = Canaries.of([*surroundings, *sealed_values(store, None, approving)])
         known = store.origin()
     finally:
         store.close()
-    excused = [Excused(event.detector, event.text) for event in exceptions]
-    Tripwire(canaries, excused, known=[known]).require_clean(words.items())
+    return Tripwire(canaries, excused, known=[known])

@@ -1,6 +1,6 @@
 """The forms of a text: as it stands, and everything that it holds in another spelling.
 
-1. Percent-encoding, backslash escapes (JSON's, and Markdown's before punctuation), HTML entities,
+1. What a terminal obeys is taken out: colours stand in logs, also within words. Percent-encoding, backslash escapes (JSON's, and Markdown's before punctuation), HTML entities,
    Unicode's compatibility spellings and invisible characters are undone.
 2. Runs of base64 and of hex are decoded, at each of the four places where such a run can begin.
 3. What stands apart only by blanks, quotation marks, plus signs and the like is put together: `split`.
@@ -31,6 +31,7 @@ _ESCAPE = re.compile(
     r"\\(?:u(?:([0-9a-fA-F]{4})|\{([0-9a-fA-F]{1,6})\})|x([0-9a-fA-F]{2})|([!-/:-@\[-`{-~])|([nrtbf]))"
 )
 _BASE64 = re.compile(r"[A-Za-z0-9+/_-]{12,}")
+_TERMINAL = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[ -/]*[0-~])")
 _HEX = re.compile(r"(?:[0-9a-fA-F]{2}[ :]?){8,}")
 _READABLE = re.compile(rb"[\t\n\r\x20-\x7e]{16,}")
 """Text inside bytes that are no text as a whole. Shorter runs stand in digests and signatures by chance: of eight
@@ -70,6 +71,8 @@ def _inner(text: str) -> Iterator[tuple[str, str]]:
         yield "percent-encoded", unquote_to_bytes(text).decode("utf-8", "replace")
     if "\\" in text:
         yield "escaped", _ESCAPE.sub(_unescaped, text)
+    if "\x1b" in text:
+        yield "terminal", _TERMINAL.sub("", text)
     if "&" in text:
         yield "html", html.unescape(text)
     normal = "".join(c for c in unicodedata.normalize("NFKC", text) if unicodedata.category(c) != "Cf")

@@ -30,6 +30,9 @@ EXPECTED = 81
 
 MOST_SHOWN = 12
 
+BLOCK, OVERLAP = 32, 8
+"""Lines that are looked at together, and how many of them once more with the next: what is split over so few is found."""
+
 
 @dataclass(frozen=True, order=True)
 class Hit:
@@ -92,6 +95,26 @@ class Tripwire:
             if not self._is_excused(name, matched)
         }
         return sorted(found)
+
+    def look_through(self, place: str, text: str) -> list[Hit]:
+        """Return what must not leave with a long text, such as a log; each place says which line, or which lines.
+
+        Raises:
+            TripwireBroken: see `look`.
+        """
+        lines = text.splitlines()
+        hits = set(
+            self.look_at_bytes(place, text.encode())
+        )  # what is known to be private may have many lines
+        for start in range(0, max(1, len(lines) - OVERLAP), BLOCK - OVERLAP):
+            block = lines[start : start + BLOCK]
+            together = self.look(f"{place}, lines {start + 1} to {start + len(block)}", "\n".join(block))
+            if together:
+                each = [self.look(f"{place}, line {start + n}", line) for n, line in enumerate(block, 1)]
+                alone = {hit.detector for hits_of in each for hit in hits_of}
+                hits.update(hit for hits_of in each for hit in hits_of)
+                hits.update(hit for hit in together if hit.detector not in alone)
+        return sorted(hits)
 
     def look_at_bytes(self, place: str, content: bytes) -> list[Hit]:
         """Return which canaries stand in bytes that are no text for people, such as hashes and signatures."""

@@ -204,6 +204,16 @@ export const FACTS = {
     size: isCount,
     target: isHash,
   }),
+  "artifact.disclosed/2": exactly({
+    artifact: matches(LABEL),
+    digest: matches(DIGEST),
+    exceptions: each(isHash),
+    extent: (value) => ["digest", "bytes"].includes(value),
+    reason: orNull(isPublicText),
+    salt: isHash,
+    size: isCount,
+    target: isHash,
+  }),
 };
 
 // ---- Entry and header (§3, §5) ----------------------------------------------------------------------------

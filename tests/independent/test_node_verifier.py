@@ -29,7 +29,10 @@ Verdict = tuple[int, set[tuple[str, int | None]]]
 
 @pytest.fixture(scope="module")
 def export(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A restored ledger, as exported for an auditor: keys added, rotated and revoked, and a redaction."""
+    """A restored ledger, as exported for an auditor: keys added, rotated and revoked, a redaction, disclosures.
+
+    Beside it lies `public`, the same as exported for everybody.
+    """
     place = tmp_path_factory.mktemp("independent")
     env = os.environ | {"ANVIL_STATE": str(place / "state"), "ANVIL_KEYS": str(place / "keys")}
 
@@ -43,12 +46,15 @@ def export(tmp_path_factory: pytest.TempPathFactory) -> Path:
     at = ("--ledger", place / "first")
     anvil("init", "--origin", "ledger.test.invalid/node", place / "first")
     anvil(*at, "observe", "zürich-7 is up 😀", "--status", "declared", "--subject", "attempt=a1")
-    anvil(*at, "observe", "It answered.", "--status", "retained-complete", "--attach", attachment)
+    kept = ("--status", "retained-complete", "--attach", attachment)
+    answered = anvil(*at, "observe", "It answered.", *kept, "--json")
     anvil(*at, "observe", "Anybody may read this.", "--public", "--status", "declared")
     anvil(*at, "key", "rotate", "collector")
     added = anvil(*at, "key", "new", "operator", "--json")
     anvil(*at, "key", "revoke", added["key"], "--cause", "lost", "--last-good", "9")
     anvil(*at, "redact", "3", "--reason", "It named a host.")
+    anvil(*at, "disclose", answered["entry_hash"], "attachment-1", "--digest-only", "--yes")
+    anvil(*at, "disclose", answered["entry_hash"], "attachment-1", "--reason", "It is a number.", "--yes")
     anvil(*at, "backup", place / "copy.db")
     anvil("restore", place / "copy.db", place / "second", "--blobs", place / "first/blobs")
     at = ("--ledger", place / "second")
@@ -59,7 +65,12 @@ def export(tmp_path_factory: pytest.TempPathFactory) -> Path:
     anvil(*at, "note", "missing", str(lost["index"]), "--reason", "The disk died.")
     anvil(*at, "observe", "--attach", place / "copy.db", "--to", str(lost["index"]))
     anvil(*at, "key", "rotate", "ledger")
+    attachment.write_text("44\n", encoding="utf-8")
+    gone = anvil(*at, "observe", "Gone.", *kept, "--json")
+    anvil(*at, "disclose", gone["entry_hash"], "attachment-1", "--yes")
+    anvil(*at, "redact", str(gone["index"]), "--reason", "It is the wrong number.")
     anvil("--ledger", place / "second", "export", "--audit", place / "export")
+    anvil("--ledger", place / "second", "export", place / "public")
     return place / "export"
 
 
@@ -90,6 +101,11 @@ def _vkey(folder: Path) -> str:
 
 def _first(folder: Path, pattern: str) -> Path:
     return next(path for path in sorted(folder.glob(pattern)) if path.is_file())
+
+
+def _answer(folder: Path) -> Path:
+    digest = hashlib.sha256(b"42\n").hexdigest()
+    return folder / "blobs/sha256" / digest[:2] / digest[2:]
 
 
 def _change(path: Path, old: bytes, new: bytes) -> None:
@@ -165,7 +181,7 @@ TAMPERINGS: dict[str, tuple[Callable[[Path], object], set[str]]] = {
         {"sealed-altered"},
     ),
     "an artifact changed": (
-        lambda folder: _change(_first(folder, "blobs/**/*"), b"42", b"43"),
+        lambda folder: _change(_answer(folder), b"42", b"43"),
         {"artifact-altered"},
     ),
     "no openings": (lambda folder: (folder / "openings.ndjson").unlink(), {"not-checked"}),
@@ -183,6 +199,33 @@ def test_both_verifiers_agree(export: Path, tmp_path: Path, name: str) -> None:
     assert (code, found) == _of_anvil(copy, vkey)
     assert expected <= {code for code, _ in found}
     assert (code == 3) == (name in {"nothing", "no openings"})
+
+
+ARTIFACTS: dict[str, tuple[Callable[[Path], object], set[str]]] = {
+    "nothing": (lambda folder: None, {"redacted", "lost"}),
+    "changed": (
+        lambda folder: _change(_answer(folder), b"42", b"43"),
+        {"artifact-altered"},
+    ),
+    "gone": (lambda folder: _answer(folder).unlink(), {"artifact-missing"}),
+    "all gone": (lambda folder: shutil.rmtree(folder / "blobs"), {"not-checked"}),
+}
+
+
+@pytest.mark.parametrize("name", ARTIFACTS)
+def test_both_verifiers_agree_on_disclosed_bytes_without_openings(
+    export: Path, tmp_path: Path, name: str
+) -> None:
+    copy = tmp_path / "copy"
+    shutil.copytree(export.with_name("public"), copy)
+    assert [path.read_bytes() for path in copy.glob("blobs/sha256/*/*")] == [b"42\n"]
+    change, expected = ARTIFACTS[name]
+    change(copy)
+    vkey = _vkey(export)
+    code, found = _of_node(copy, vkey)
+    assert (code, found) == _of_anvil(copy, vkey)
+    assert expected <= {code for code, _ in found}
+    assert (code == 3) == (name in {"nothing", "all gone"})
 
 
 def test_both_verifiers_know_another_ledger(export: Path) -> None:

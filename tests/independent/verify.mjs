@@ -105,7 +105,7 @@ const ROLES = {
   "ledger.created/1": ["root"], "key.added/1": ["root"], "key.rotated/1": ["root"], "key.revoked/1": ["root"],
   "stream.opened/1": ANY, "stream.closed/1": ANY, "stream.abandoned/1": ANY, "observation.noted/1": PERSON, "observation.noted/2": PERSON,
   "event.retracted/1": PERSON, "sealed.redacted/1": PERSON, "artifact.redacted/1": PERSON,
-  "artifact.missing/1": PERSON, "artifact.disclosed/1": PERSON, "evidence.attached/1": PERSON,
+  "artifact.missing/1": PERSON, "artifact.disclosed/1": PERSON, "artifact.disclosed/2": PERSON, "evidence.attached/1": PERSON,
 };
 const KEY_FAMILIES = ["ledger.created", "key.added", "key.rotated", "key.revoked"];
 const OPENERS = ["stream.opened", "ledger.created"];
@@ -120,6 +120,7 @@ class Log {
   byHash = new Map(); // entry hash -> { index, header }
   redactions = []; // { index, header } of those that were permitted and have a target
   losses = []; // the same of artifact.missing
+  disclosures = []; // the same of artifact.disclosed, where it opens the commitment and is of bytes
   events = []; // { index, header, ring } of all that could be read
   unreadable = new Set(); // indices of entries that are not spelled as they must be
   abandoned = new Set(); // the streams that were abandoned
@@ -329,6 +330,7 @@ class Log {
       const value = Buffer.from(encode({ digest: facts.digest, size: facts.size }));
       if (commit(Buffer.from(facts.salt, "hex"), value) !== artifact.commitment)
         report("sealed-altered", index, "the disclosure does not open the commitment");
+      else if (sound && facts.extent === "bytes") this.disclosures.push(event);
     }
   }
 
@@ -393,6 +395,9 @@ async function checkBytes(folder, log) {
   const lost = new Set(log.losses.filter((each) => !log.isDisowned(each))
     .map(({ header: { facts } }) => `${facts.target} ${facts.artifact}`));
 
+  const disclosed = new Map(log.disclosures.filter((each) => !log.isDisowned(each))
+    .map(({ header: { facts: { target, artifact, digest, size } } }) => [`${target} ${artifact}`, { digest, size }]));
+
   const open = (commitment, index) => {
     const { salt, value } = openings.get(commitment);
     const opened = canonical(value);
@@ -412,12 +417,12 @@ async function checkBytes(folder, log) {
       const excused = redacted.has(`${name}  ${artifact.name}`);
       let pointer = artifact;
       if (artifact.disclosure === "private") {
-        if (!openings) continue;
-        if (!openings.has(artifact.commitment)) {
+        if (!openings) pointer = disclosed.get(`${name} ${artifact.name}`);
+        else if (openings.has(artifact.commitment)) pointer = open(artifact.commitment, index);
+        else {
           if (!excused) report("artifact-missing", index, `the opening of ${artifact.name}`);
           continue;
         }
-        pointer = open(artifact.commitment, index);
         if (pointer === undefined) continue;
         if (!hasExactly(pointer, "digest", "size") || !matches(DIGEST)(pointer.digest) || !isCount(pointer.size)) {
           report("sealed-altered", index, `what is opened for ${artifact.name} is no digest and size`);

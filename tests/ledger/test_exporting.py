@@ -115,7 +115,7 @@ def test_an_export_for_everybody_is_refused_where_something_private_lies(
 
 def test_an_export_for_everybody_becomes_one_for_an_auditor(small: Small, tmp_path: Path) -> None:
     done = export(small.place, tmp_path / "out")
-    assert (done.size, done.openings, done.blobs) == (SIZE, 0, 0)
+    assert (done.size, done.openings, done.blobs) == (SIZE, 0, 1)
     assert export(small.place, tmp_path / "out").size == SIZE
     done = export(small.place, tmp_path / "out", audit=True)
     assert (done.openings, done.blobs) == (3, 2)

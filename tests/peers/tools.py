@@ -21,7 +21,8 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import TemporaryDirectory, TemporaryFile
+from typing import IO
 from urllib.request import urlopen
 
 from tools_figures import compared, unlike
@@ -122,20 +123,24 @@ def _engine() -> Iterator[str]:
         str(fetch_model(package)),
     ]
     command += ["--alias", MODEL, "--port", str(port), "--slots", str(STREAMS), "--threads", "1"]
-    process = subprocess.Popen([*command, "--slot-context", str(WINDOW)], stderr=subprocess.DEVNULL)
     url = f"http://127.0.0.1:{port}"
-    try:
-        _wait(url, process)
-        yield url
-    finally:
-        process.terminate()
-        process.wait()
+    with TemporaryFile() as log:
+        process = subprocess.Popen([*command, "--slot-context", str(WINDOW)], stderr=log)
+        try:
+            _wait(url, process, log)
+            yield url
+        finally:
+            process.terminate()
+            process.wait()
 
 
-def _wait(url: str, process: subprocess.Popen[bytes]) -> None:
+def _wait(url: str, process: subprocess.Popen[bytes], log: IO[bytes]) -> None:
     for _ in range(600):
         if process.poll() is not None:
-            raise RuntimeError("the engine ended before it answered")
+            log.seek(0)
+            raise RuntimeError(
+                f"the engine ended before it answered: {log.read()[-500:].decode(errors='replace')}"
+            )
         with suppress(OSError), urlopen(f"{url}/health", timeout=5):
             return
         time.sleep(0.1)

@@ -235,7 +235,14 @@ def _tell_observations(teller: Story) -> None:
     tell(EventRetracted(target=said.leaf, reason="It started once."))
     tell(
         ArtifactDisclosed(
-            target=noted.leaf, artifact="response", digest=BLOB, size=18234, salt=private.salt.hex()
+            target=noted.leaf,
+            artifact="response",
+            extent="digest",
+            digest=BLOB,
+            size=18234,
+            salt=private.salt.hex(),
+            reason="It shows nothing of anybody.",
+            exceptions=(),
         )
     )
     tell(SealedRedacted(target=noted.leaf, field="text", reason="It names a host."))

@@ -7,9 +7,24 @@ import sqlite3
 from contextlib import closing
 
 import pytest
-from support.ledgers import LOG, SEALED, SIZE, Small, attack, found, push, refused, session
+from support.ledgers import (
+    LOG,
+    SEALED,
+    SIZE,
+    STREAM,
+    Small,
+    attack,
+    forge,
+    found,
+    header_in,
+    push,
+    refused,
+    session,
+)
 
-from anvil.ledger.events import ArtifactDisclosed
+from anvil.ledger.artifacts import disclosures
+from anvil.ledger.events import ArtifactDisclosed, StreamClosed, StreamOpened
+from anvil.ledger.store import Store
 
 
 def disclosed(small: Small, **changes: object) -> ArtifactDisclosed:
@@ -23,6 +38,9 @@ def disclosed(small: Small, **changes: object) -> ArtifactDisclosed:
         "digest": f"sha256:{hashlib.sha256(LOG).hexdigest()}",
         "size": len(LOG),
         "salt": salt.hex(),
+        "extent": "bytes",
+        "reason": None,
+        "exceptions": (),
     }
     return ArtifactDisclosed.model_validate({**true, **changes})
 
@@ -51,3 +69,44 @@ def test_a_lie(small: Small, change: dict[str, object]) -> None:
 def test_of_something_that_is_not_there(small: Small, change: dict[str, object]) -> None:
     record_it(small, disclosed(small, **change))
     assert found(small.verify(), "dangling-reference", SIZE + 1)
+
+
+def test_one_by_a_collector_s_key(small: Small) -> None:
+    with attack(small) as db:
+        push(db, *session(small.origin, small.key("collector"), disclosed(small)))
+    refused(small.verify(), "not-permitted", SIZE + 1)
+
+
+def as_it_was(small: Small, **changes: object) -> list[bytes]:
+    """Return a stream with a disclosure of the first version, which knew no extent."""
+    facts = {**disclosed(small).facts(), **changes}
+    facts = {name: facts[name] for name in ("target", "artifact", "digest", "size", "salt")}
+    operator = small.key("operator")
+    opened = StreamOpened(purpose="observation", synthetic=True, software="0.1.0")
+    entries = [forge(small.origin, opened, operator, stream=STREAM)]
+    entries.append(
+        forge(small.origin, "artifact.disclosed/1", operator, after=header_in(entries[0]), facts=facts)
+    )
+    closed = StreamClosed(outcome="completed", reason=None)
+    return [*entries, forge(small.origin, closed, operator, after=header_in(entries[1]))]
+
+
+def test_one_of_the_first_version_is_read_as_one_of_a_digest(small: Small) -> None:
+    with attack(small) as db:
+        push(db, *as_it_was(small))
+    report = small.verify()
+    assert report.exit_code == 0
+    assert {finding.code for finding in report.findings} <= {"uncovered"}, "it is no unknown type"
+    store = Store.open_readonly(small.place.database)
+    try:
+        (one,) = disclosures(store).values()
+    finally:
+        store.close()
+    assert (one.event.extent, one.index, one.target) == ("digest", SIZE + 1, SEALED)
+
+
+@pytest.mark.parametrize("change", [{"digest": "sha256:" + "0" * 64}, {"size": 0}, {"salt": "0" * 64}])
+def test_a_lie_of_the_first_version(small: Small, change: dict[str, object]) -> None:
+    with attack(small) as db:
+        push(db, *as_it_was(small, **change))
+    refused(small.verify(), "sealed-altered", SIZE + 1)

@@ -16,6 +16,7 @@ from support.fine import recount
 from support.fine.lanes import (
     BF16_LANE,
     CAMPAIGN,
+    DISCLOSED,
     FP8,
     FP8_LANE,
     MTP3,
@@ -152,11 +153,19 @@ def test_a_change_names_every_setting_that_differs(made: Draft) -> None:
 
 def test_the_digests_are_of_artifacts_that_are_there(made: Draft) -> None:
     found = made.rendered.document[DIGESTS]
-    assert list(found) == [f"{FP8_LANE}_startup_log", f"{UNQUANTIZED}_startup_log"]
-    leaf = made.rendered.leaf(f"/{DIGESTS}/{FP8_LANE}_startup_log")
+    assert len(found) == len(DISCLOSED) == 11, "as many as the published document states"
+    assert list(found)[:2] == [f"{BF16_LANE}_coding_r1_response", f"{FP8_LANE}_coding_r1_response"]
+    assert list(found)[-1] == f"{UNQUANTIZED}_near_limit_longest_record"
+    leaf = made.rendered.leaf(f"/{DIGESTS}/{PREFIX}_prefix_cache_warm_record")
     assert leaf is not None
-    assert [artifact.name for artifact in leaf.figures[0].support.artifacts] == ["startup-log"]
+    assert [artifact.name for artifact in leaf.figures[0].support.artifacts] == ["record"]
     assert leaf.status == "retained-complete"
+
+
+@pytest.mark.needs("seeds")
+def test_the_seed_states_as_many_digests() -> None:
+    stated = [path for path, _ in paths(tokens(SEED.read_bytes())) if DIGESTS in path]
+    assert len(stated) == len(DISCLOSED)
 
 
 # --- one row is changed -----------------------------------------------------------------------------------------
@@ -326,13 +335,20 @@ def test_a_digest_that_does_not_open_the_commitment_is_left_out() -> None:
     at = stage.tell(of.check("coding"), "tiny", "lane", artifacts={"r1.response": b"{}"})
     stage.tell(
         lambda told: ArtifactDisclosed(
-            target=told[at], artifact="r1.response", digest="sha256:" + "0" * 64, size=2, salt="0" * 64
+            target=told[at],
+            artifact="r1.response",
+            extent="digest",
+            digest="sha256:" + "0" * 64,
+            size=2,
+            salt="0" * 64,
+            reason=None,
+            exceptions=(),
         ),
         role="operator",
     )
     assert stage.drawn(NAME).rendered.document[DIGESTS] == {}
     stage.disclose(at, "r1.response")
-    assert list(stage.drawn(NAME).rendered.document[DIGESTS]) == ["lane_r1_response"]
+    assert list(stage.drawn(NAME).rendered.document[DIGESTS]) == ["lane_coding_r1_response"]
 
 
 # --- with an imported document, and from a ledger -----------------------------------------------------------------

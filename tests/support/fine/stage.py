@@ -17,6 +17,7 @@ from anvil.ledger import canonical
 from anvil.ledger.blobs import BlobRef
 from anvil.ledger.commitments import Opening
 from anvil.ledger.creation import create_ledger
+from anvil.ledger.disclosure import Extent
 from anvil.ledger.drafts import Attachment, seal
 from anvil.ledger.drafts import Draft as Unrecorded
 from anvil.ledger.envelope import Envelope
@@ -94,7 +95,9 @@ class Stage:
         self.lines.append(Line(event, subject, artifacts or {}, role))
         return len(self.lines) - 1
 
-    def disclose(self, target: int, artifact: str, attempt: str | None = None) -> int:
+    def disclose(
+        self, target: int, artifact: str, attempt: str | None = None, *, extent: Extent = "digest"
+    ) -> int:
         """Tell that a private artifact becomes public."""
         self.discloses = True
 
@@ -104,9 +107,12 @@ class Stage:
             return ArtifactDisclosed(
                 target=told[target],
                 artifact=artifact,
+                extent=extent,
                 digest=members["digest"],
                 size=members["size"],
                 salt=opening.salt.hex(),
+                reason=None,
+                exceptions=(),
             )
 
         return self.tell(opened, None, attempt, role="operator")
