@@ -1,4 +1,5 @@
-# Two commands set up a fresh machine that has python3 (3.11 or newer), make and git:
+# Two commands set up a fresh machine that has python3 (3.11 or newer, with venv), make and git; llama.cpp also needs
+# libgomp, which every machine with gcc has:
 #
 #   make quickstart   makes .venv, installs, creates a ledger, runs a small model into it and verifies it
 #   make test         everything that a change must pass
@@ -36,6 +37,7 @@ $(READY): pyproject.toml constraints.txt
 $(ENGINE): $(READY)
 	@echo "adding llama.cpp to .venv"
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r <(sed -n '$(EXTRA)p' constraints.txt)
+	@$(BIN)/python -m anvil.collectors.engines.llamacpp --can-load
 	@touch $@
 
 engine: $(ENGINE)

@@ -44,12 +44,22 @@ class LedgerRecorder:
         return LedgerRecorder(self._ledger, self._stream, self._journal, subject, selected_as)
 
     def keep(self, content: bytes, *, name: str, check: str | None = None) -> BlobRef:
-        """Note what bytes are, and keep them: both outlive this process from here on."""
+        """Note what bytes are, and keep them: both outlive this process from here on.
+
+        Raises:
+            LedgerGone: the ledger's folder is; a new blob store in its place would be nobody's.
+        """
+        self._ledger.require_there()
         self._note(BlobRef(f"sha256:{hashlib.sha256(content).hexdigest()}", len(content)), name, check)
         return self._ledger.blobs.hold(content)
 
     def keep_file(self, path: Path, *, name: str) -> BlobRef:
-        """Keep the bytes of a file and note what they are; a crash in between leaves the file."""
+        """Keep the bytes of a file and note what they are; a crash in between leaves the file.
+
+        Raises:
+            LedgerGone: as for `keep`.
+        """
+        self._ledger.require_there()
         blob = self._ledger.blobs.put_file(path)
         self._note(blob, name, None)
         return blob
@@ -57,6 +67,11 @@ class LedgerRecorder:
     def append(self, event: Event, *, subject: Subject, attachments: Sequence[Attachment] = ()) -> str:
         """Append an event and return its entry hash; what it names is on disk before."""
         return self._stream.append([Draft(event, subject, tuple(attachments))])[0].entry_hash
+
+    @property
+    def is_ledger_gone(self) -> bool:
+        """Whether nothing can be recorded any more, now or later."""
+        return self._ledger.is_gone
 
     def _note(self, blob: BlobRef, name: str, check: str | None) -> None:
         selected_as = None if check is None else self._selected_as or check

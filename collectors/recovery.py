@@ -32,8 +32,19 @@ from anvil.collectors.withholding import Secrets
 from anvil.ledger.artifacts import blob_of
 from anvil.ledger.blobs import BlobRef
 from anvil.ledger.drafts import Attachment, Draft
+from anvil.ledger.entry import stated
 from anvil.ledger.envelope import Envelope
-from anvil.ledger.events import CaveatNoted, LoadMeasured, StreamAbandoned
+from anvil.ledger.events import (
+    AnyEvent,
+    CaveatNoted,
+    HealthObserved,
+    LaunchStarted,
+    LaunchStopped,
+    LoadMeasured,
+    RecipeDeclared,
+    StreamAbandoned,
+    StreamOpened,
+)
 from anvil.ledger.events.checks import CheckCompleted
 from anvil.ledger.events.suites import SuiteCompleted
 from anvil.ledger.header import Header, Subject
@@ -42,6 +53,10 @@ from anvil.ledger.streams import Stream
 
 STOP_S = 30.0
 PURPOSE = "recovery"
+_READ = frozenset(
+    kind.event_type
+    for kind in (StreamOpened, StreamAbandoned, RecipeDeclared, LaunchStarted, HealthObserved, LaunchStopped)
+)
 _STOPPED = "the recording stopped before a verdict; these bytes had arrived"
 
 
@@ -185,31 +200,31 @@ def read_dead(ledger: Ledger, stream: str) -> DeadRun:
     streams = {stream}
     for row in () if start is None else ledger.store.rows(start, ledger.store.size()):
         header = Header.parse(Envelope.parse(row.entry).header)
-        if header.event == "stream.opened/1" and header.facts["purpose"] == PURPOSE:
+        event = stated(row.entry_index, header) if header.event in _READ else None
+        if isinstance(event, StreamOpened) and event.purpose == PURPOSE:
             streams.add(header.stream)
-        if header.event == "stream.abandoned/1":
-            found.abandoned.add(header.facts["abandoned"])
+        if isinstance(event, StreamAbandoned):
+            found.abandoned.add(event.abandoned)
         if header.stream in streams:
-            _take_in(found, header)
+            _take_in(found, header, event)
             blobs = (blob_of(ledger.store, artifact) for artifact in header.artifacts)
             found.named.update((header.subject, blob.digest) for blob in blobs if blob is not None)
     return found
 
 
-def _take_in(found: DeadRun, header: Header) -> None:
+def _take_in(found: DeadRun, header: Header, event: AnyEvent | None) -> None:
     attempt = header.subject.attempt or ""
-    match header.event:
-        case "recipe.declared/1":
-            for plan in header.facts["attempts"]:
-                subject = Subject(header.subject.campaign, plan["candidate"], plan["key"])
-                found.subjects[plan["key"]] = subject
-                found.engines[plan["key"]] = plan["engine"]
-                found.launchers[plan["key"]] = plan["launcher"]
-        case "launch.started/1":
+    match event:
+        case RecipeDeclared():
+            for plan in event.attempts:
+                found.subjects[plan.key] = Subject(header.subject.campaign, plan.candidate, plan.key)
+                found.engines[plan.key] = plan.engine
+                found.launchers[plan.key] = plan.launcher
+        case LaunchStarted():
             found.launched.add(attempt)
-        case "health.observed/1" if header.facts["is_ready"]:
+        case HealthObserved() if event.is_ready:
             found.ready.add(attempt)
-        case "launch.stopped/1" if header.facts["is_removed"]:  # what is found now is another launch
+        case LaunchStopped() if event.is_removed:  # what is found now is another launch
             found.launched.discard(attempt)
             found.ready.discard(attempt)
         case _:

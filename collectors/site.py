@@ -17,7 +17,7 @@ from pydantic import Field, StringConstraints
 
 from anvil.collectors.endpoints import EndpointBlock, Url
 from anvil.collectors.recipes.argv import fill
-from anvil.collectors.recipes.blocks import Port
+from anvil.collectors.recipes.blocks import PortOrFree
 from anvil.collectors.recipes.gates import GatePlace
 from anvil.collectors.recipes.parts import Part
 from anvil.collectors.recipes.recipe import Attempt
@@ -41,8 +41,8 @@ class Placement(Part):
 
     gpus: tuple[GpuUuid, ...] = ()
     """Its GPUs, by UUID."""
-    port: Port | None = None
-    """The port on this host, instead of the recipe's."""
+    port: PortOrFree | None = None
+    """The port on this host, instead of the recipe's; 0 is a free one, chosen when the run begins."""
     cpus: Annotated[str, StringConstraints(pattern=CPU_SET)] | None = None
     """The processors it may use, as ``0-7,16``."""
 
@@ -117,20 +117,26 @@ class Site(Part):
         """Return how an attempt is reached: the site's block, or the recipe's."""
         return self.endpoints.get(attempt.key, attempt.endpoint)
 
-    def place(self, attempt: Attempt, *, weights: Path | None = None) -> Attempt:
+    def port(self, attempt: Attempt) -> int:
+        """Return the attempt's port on this host, 0 for one that is to be chosen; raises like `placement`."""
+        own = self.placement(attempt).port
+        return attempt.port if own is None else own
+
+    def place(self, attempt: Attempt, *, weights: Path | None = None, chosen: int | None = None) -> Attempt:
         """Return an attempt with its port on this host and no placeholder left in its argv.
 
-        `weights` is the model file of its candidate's package. Inside a container `{port}` is the
-        container's own port; `host_port` is where it is published.
+        `weights` is the model file of its candidate's package; `chosen` is the free port that was chosen for it,
+        and while there is none `{port}` stays. Inside a container `{port}` is the container's own port;
+        `host_port` is where it is published.
 
         Raises:
             CollectorError: the site lacks its placement, or its argv needs weights and there are none.
         """
-        host_port = self.placement(attempt).port or attempt.port
-        values = {
-            "port": str(attempt.port if attempt.launcher == "docker" else host_port),
-            "python": sys.executable,
-        }
+        host_port = self.port(attempt) or chosen
+        listens = attempt.port if attempt.launcher == "docker" else host_port
+        values = {"python": sys.executable}
+        if listens is not None:
+            values["port"] = str(listens)
         if weights is not None:
             values["weights"] = str(weights)
         argv = fill(attempt.argv, values)

@@ -21,6 +21,22 @@ step() {
 step anvil init --origin localhost/quickstart
 step anvil run quickstart
 
+# A run comes to its end whatever became of its engine. This one is of use only where the model was asked.
+if ! anvil status --json | python3 -c '
+import json, sys
+(run,) = json.load(sys.stdin)["campaigns"][0]["attempts"]["cpu"]
+sys.exit(run["checks"]["identity"]["outcome"] != "passed")'; then
+    echo
+    echo "The engine did not answer, so no model was asked. That too is recorded, in $folder;"
+    echo "the engine's log says why:"
+    echo
+    echo "    export PATH=\"$(dirname "$(command -v anvil)"):\$PATH\""
+    echo "    export ANVIL_LEDGER=$ANVIL_LEDGER ANVIL_KEYS=$ANVIL_KEYS ANVIL_STATE=$ANVIL_STATE"
+    echo "    anvil log --event engine.exited         # its end, and its index"
+    echo "    anvil show INDEX                        # with the last lines of its log"
+    exit 1
+fi
+
 # A run decides nothing; a person does, and says on what it rests.
 finish="$(anvil status --json | python3 -c '
 import json, sys

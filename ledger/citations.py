@@ -17,9 +17,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from anvil.ledger.checks.keys import CONTROL_FAMILIES, CONTROL_TYPES, read_control
-from anvil.ledger.envelope import Envelope
+from anvil.ledger.entry import read_entry
 from anvil.ledger.errors import LedgerError, MalformedEvent, UnknownEventType
-from anvil.ledger.events import AnyEvent, DecisionRecorded, Event, EventRetracted, decode
+from anvil.ledger.events import AnyEvent, DecisionRecorded, Event, EventRetracted
 from anvil.ledger.header import NO_SUBJECT, Header, Subject, family
 from anvil.ledger.keyring import Keyring
 from anvil.ledger.merkle import leaf_hash
@@ -183,8 +183,7 @@ def common_subject(cited: Sequence[Cited]) -> Subject:
 
 def _cited(row: Row) -> Cited:
     try:
-        header = Header.parse(Envelope.parse(row.entry).header)
-        event = decode(header.event, header.facts, header.sealed)
+        header, event = read_entry(row.entry_index, row.entry)
     except (MalformedEvent, UnknownEventType) as error:
         raise LedgerError(
             f"event {row.entry_index} cannot be cited: {error}", advice=error.advice or "Run `anvil verify`."

@@ -219,16 +219,18 @@ def _open_standard_streams() -> None:
 def _report(error: Exception, *, debug: bool) -> int:
     """Print one clear message for `error` and return the exit code."""
     from anvil.ledger.errors import AnvilError
+    from anvil.ledger.terminal import columns, folded
+
+    def tell(text: str) -> None:
+        click.echo(folded(text, columns(sys.stderr)), err=True)
 
     if debug:
         traceback.print_exception(error)
     if isinstance(error, AnvilError):
-        click.echo(f"Error: {error}", err=True)
+        tell(f"Error: {error}")
         if error.advice:
-            click.echo(f"  {error.advice}", err=True)
+            tell(f"  {error.advice}")
         return error.exit_code
     message = f"Error: {type(error).__name__}: {error}"
-    click.echo(
-        f"{message}\n  This is a fault of anvil. Run again with --debug and report what it prints.", err=True
-    )
+    tell(f"{message}\n  This is a fault of anvil. Run again with --debug and report what it prints.")
     return 1

@@ -129,6 +129,10 @@ class NotALedger(LedgerError):
     exit_code = 3
 
 
+class LedgerGone(LedgerError):
+    """The ledger's folder was deleted or moved away while it was open; nothing can be recorded any more."""
+
+
 class CannotVerify(LedgerError):
     """Verification could not be carried out; nothing is said about the ledger."""
 

@@ -119,3 +119,12 @@ def make_private_directory(directory: Path) -> None:
         directory.mkdir(mode=0o700, exist_ok=True)  # refused when something else has that name
     except OSError as error:
         raise LedgerError(f"{directory} could not be made: {error.strerror}") from error
+
+
+def identity_of(path: Path) -> tuple[int, int] | None:
+    """Return what tells a file from another one of its name; None where there is none."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino

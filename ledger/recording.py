@@ -30,7 +30,15 @@ from anvil.ledger.clock import Clock, system_clock
 from anvil.ledger.commitments import Opening
 from anvil.ledger.drafts import Prepared
 from anvil.ledger.envelope import Envelope
-from anvil.ledger.errors import BlobMissing, LedgerError, NotPermitted, SignatureInvalid, StoreDamaged
+from anvil.ledger.errors import (
+    BlobMissing,
+    LedgerError,
+    LedgerGone,
+    NotPermitted,
+    SignatureInvalid,
+    StoreDamaged,
+)
+from anvil.ledger.files import identity_of
 from anvil.ledger.header import Header
 from anvil.ledger.keyring import Keyring
 from anvil.ledger.keystore import KeyStore, Passphrase, passphrase_from_environment
@@ -78,6 +86,7 @@ class Ledger:
         self._tail: Tail | None = None
         self._timer: threading.Timer | None = None
         self._publishing_failed: Exception | None = None
+        self._file = identity_of(place.database)
 
     @classmethod
     def open(
@@ -120,7 +129,11 @@ class Ledger:
         self.close()
 
     def close(self) -> None:
-        """Sign and anchor what was appended, then close. Safe to call twice."""
+        """Sign and anchor what was appended, then close. Safe to call twice.
+
+        Raises:
+            LedgerGone: its folder is, with what was to be signed.
+        """
         with self._lock:
             timer, failed = self._timer, self._publishing_failed
             self._timer, self._publishing_failed = None, None
@@ -131,6 +144,24 @@ class Ledger:
                     self.checkpoint()
             finally:
                 self.store.close()
+
+    @property
+    def is_gone(self) -> bool:
+        """Whether the database is no longer where it was opened."""
+        return identity_of(self.place.database) != self._file
+
+    def require_there(self) -> None:
+        """Refuse to go on with a ledger whose folder is gone: what SQLite still writes is in no file of a name.
+
+        Raises:
+            LedgerGone: it was deleted or moved away.
+        """
+        if self.is_gone:
+            raise LedgerGone(
+                f"the ledger's folder {self.place.directory} was deleted, moved or replaced while it was in use: "
+                "nothing can be recorded any more",
+                advice="If it was moved, put it back; else begin again with `anvil init`, or from a backup.",
+            )
 
     # -- what is known ---------------------------------------------------------------------------
 
@@ -178,8 +209,10 @@ class Ledger:
             NotPermitted: a key may not sign what it signed.
             BlobMissing: an artifact is not in the blob store.
             LedgerBusy: another process held the lock too long.
+            LedgerGone: its folder was deleted or moved away.
         """
         with self._lock:
+            self.require_there()
             self._raise_publishing_error()
             self.blobs.flush({a.blob.digest for item in prepared for a in item.draft.attachments})
             with self.store.transaction():
@@ -219,8 +252,10 @@ class Ledger:
         Raises:
             NotPermitted: this user does not hold the newest ledger key.
             RolledBack, SplitView: the anchor disagrees.
+            LedgerGone: its folder was deleted or moved away.
         """
         with self._lock:
+            self.require_there()
             held = self._anchor.read()  # before the log: what is anchored was committed before
             with self.store.snapshot():
                 size, read = self.store.size(), StoredTree(self.store).read

@@ -10,10 +10,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from importlib.resources import files as package_files
 
-from anvil.ledger.envelope import Envelope
-from anvil.ledger.events import decode
+from anvil.ledger.entry import read_entry
 from anvil.ledger.events.keys import TreeState
-from anvil.ledger.header import Header
 from anvil.ledger.publication import layout
 from anvil.ledger.publication.evidence import Proved
 from anvil.ledger.publication.manifest import About
@@ -98,12 +96,11 @@ def seen(proved: Iterable[Proved]) -> list[Seen]:
 
     Raises:
         Malformed: one is none.
-        UnknownEventType: a newer anvil wrote one.
+        UnknownEventType: another anvil wrote one.
     """
     found = []
     for one in proved:
-        header = Header.parse(Envelope.parse(one.entry).header)
-        event = decode(header.event, header.facts, header.sealed)
+        header, event = read_entry(one.index, one.entry)
         found.append(Seen(one.index, one.leaf.hex(), header, event))
     return found
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from anvil.ledger.checks.keys import CONTROL_TYPES, read_control
 from anvil.ledger.commitments import Opening
+from anvil.ledger.entry import require_known, stated
 from anvil.ledger.envelope import Envelope
-from anvil.ledger.errors import UnknownEventType
-from anvil.ledger.events import AnyEvent, decode, is_known, known_types
+from anvil.ledger.events import AnyEvent, known_types
 from anvil.ledger.header import Header
 from anvil.ledger.keyring import Keyring
 from anvil.ledger.store import Row, Store
@@ -52,7 +52,7 @@ class Reading:
         """Yield the events from `start` on, in order, and before `stop` where one is given.
 
         Raises:
-            UnknownEventType: a newer anvil wrote one; nothing is skipped in silence.
+            UnknownEventType: another anvil wrote one; nothing is skipped in silence.
             Malformed: one is not what its type says.
         """
         for row in self._store.rows(start, self._store.size() if stop is None else stop):
@@ -66,15 +66,12 @@ class Reading:
         type in the log is known is asked of the types themselves.
 
         Raises:
-            UnknownEventType: a newer anvil wrote one; nothing is skipped in silence.
+            UnknownEventType: another anvil wrote one; nothing is skipped in silence.
             Malformed: one is not what its type says.
         """
         for event_type, first in self._store.event_types().items():
-            if first < stop and not is_known(event_type):
-                raise UnknownEventType(
-                    f"event {first} is {event_type}, which is not in this build's catalogue",
-                    advice="A newer anvil may know it.",
-                )
+            if first < stop:
+                require_known(first, event_type)
         for row in self._store.about(campaign, (*CONTROL_TYPES, *BEYOND_CAMPAIGNS), stop):
             yield self._seen(row)
 
@@ -100,7 +97,7 @@ class Reading:
             row.entry_index,
             row.leaf_hash.hex(),
             header,
-            decode(header.event, header.facts, sealed),
+            stated(row.entry_index, header, sealed),
             known is not None and known.disowns(row.entry_index),
         )
 

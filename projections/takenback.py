@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from anvil.ledger.entry import read_entry
 from anvil.ledger.envelope import Envelope
 from anvil.ledger.errors import PublicationRefused
-from anvil.ledger.events import ArtifactMissing, ArtifactRedacted, EventRetracted, decode
+from anvil.ledger.events import ArtifactMissing, ArtifactRedacted, EventRetracted
 from anvil.ledger.header import Header
 from anvil.ledger.recording import Ledger
 from anvil.projections.figures import ArtifactName
@@ -40,8 +41,7 @@ def _taken_back(ledger: Ledger, prepared: Prepared) -> Iterator[tuple[int, str]]
     events = {event for leaf in leaves for event in leaf.support.events}
     artifacts = {artifact for leaf in leaves for artifact in leaf.support.artifacts}
     for row in ledger.store.of_types(_TAKE_BACK, prepared.event.fold.size):
-        header = Header.parse(Envelope.parse(row.entry).header)
-        match decode(header.event, header.facts, header.sealed):
+        match read_entry(row.entry_index, row.entry)[1]:
             case EventRetracted() as event if event.target in events:
                 yield row.entry_index, f"event {event.target[:16]}, which was retracted since"
             case (ArtifactRedacted() | ArtifactMissing()) as event if (

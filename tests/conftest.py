@@ -5,7 +5,9 @@
 2. Hypothesis draws the same examples on every machine; `--hypothesis-profile soak` draws many new ones.
 3. Signals that whoever started the tests ignores (`nohup`, a job in the background) are not ignored here: tests
    send them.
-4. No test reads or writes the home of the person who runs it, nor their ANVIL_ variables.
+4. No test reads or writes the home of the person who runs it, nor their ANVIL_ variables, nor minds how wide their
+   terminal is.
+5. Tests that are marked as long are begun first: workers that run out of others do not wait for one at the end.
 """
 
 from __future__ import annotations
@@ -102,6 +104,14 @@ def home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPat
     monkeypatch.setenv("HOME", str(path))
     monkeypatch.setenv("ANVIL_STATE", str(path / "state"))
     monkeypatch.setenv("ANVIL_KEYS", str(path / "keys"))
-    for name in ("SSH_AUTH_SOCK", "SSH_AGENT_PID"):
+    for name in ("SSH_AUTH_SOCK", "SSH_AGENT_PID", "COLUMNS", "LINES"):
         monkeypatch.delenv(name, raising=False)
     return path
+
+
+# --- 5. long tests first -----------------------------------------------------------------------------
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    items.sort(key=lambda item: item.get_closest_marker("long") is None)

@@ -27,6 +27,18 @@ def test_plain():
 """
 
 
+ORDER = """
+import pytest
+
+def test_short():
+    pass
+
+@pytest.mark.long
+def test_long():
+    pass
+"""
+
+
 def run_sample(tmp_path: Path, **env: str) -> str:
     """Run three tests, two of which need a tool, in a process where no tool is on the path."""
     (tmp_path / "test_sample.py").write_text(SAMPLE)
@@ -76,3 +88,13 @@ def test_the_home_of_a_test_is_its_own(home: Path) -> None:
 @given(st.integers())
 def test_a_home_is_no_hindrance_to_hypothesis(number: int) -> None:
     assert int(str(number)) == number
+
+
+def test_long_tests_are_begun_first(tmp_path: Path) -> None:
+    (tmp_path / "test_order.py").write_text(ORDER)
+    argv = [sys.executable, "-m", "pytest", "-p", "conftest", "-c", str(tools.ROOT / "pyproject.toml"), "-v"]
+    argv += ["--rootdir", str(tmp_path), "-p", "no:cacheprovider", str(tmp_path / "test_order.py")]
+    environment = {**os.environ, "PYTHONPATH": str(tools.ROOT / "tests")}
+    output = subprocess.run(argv, capture_output=True, text=True, env=environment, cwd=tmp_path).stdout
+    assert output.index("::test_long PASSED") < output.index("::test_short PASSED")
+    assert "2 passed" in output

@@ -17,7 +17,7 @@ from anvil.ledger.blobs import BlobStore
 from anvil.ledger.commands.output import answer, answer_json, json_option, place
 from anvil.ledger.commands.surroundings import require_publishable
 from anvil.ledger.drafts import Attachment, Draft
-from anvil.ledger.envelope import Envelope
+from anvil.ledger.entry import read_entry
 from anvil.ledger.events import (
     CheckImported,
     Event,
@@ -95,7 +95,8 @@ class _Import:
 @click.option(
     "--kind",
     type=click.Choice(list(KINDS)),
-    help="What kind of file it is (default: found out by its content).",
+    metavar="KIND",
+    help=f"What kind of file it is (default: found out by its content): {', '.join(KINDS)}.",
 )
 @click.option("--campaign", help="Record under this campaign (default: one of its own for each file).")
 @click.option(
@@ -244,7 +245,7 @@ def _texts(value: Any) -> Iterator[str]:
 
 def _headers(ledger: Ledger, event_type: str) -> Iterator[tuple[int, str, Header]]:
     for row in ledger.store.of_types([event_type]):
-        yield row.entry_index, row.leaf_hash.hex(), Header.parse(Envelope.parse(row.entry).header)
+        yield row.entry_index, row.leaf_hash.hex(), read_entry(row.entry_index, row.entry)[0]
 
 
 # --- recording --------------------------------------------------------------------------------------------

@@ -8,9 +8,9 @@ from typing import Any
 import click
 
 from anvil.collectors.recipes import Attempt, Recipe, load_recipe
-from anvil.collectors.running.judges import JUDGES
+from anvil.collectors.running.judges import JUDGES, foreseen
 from anvil.collectors.site import Site, load_site
-from anvil.ledger.commands.output import answer, answer_json, json_option, visible
+from anvil.ledger.commands.output import answer, answer_exactly, answer_json, json_option, visible
 from anvil.ledger.wording import counted
 
 
@@ -28,11 +28,16 @@ def recipe() -> None:
 def check(file: str, as_json: bool) -> None:
     """Say whether FILE can be run; what is wrong has its line and what to write instead.
 
+    A selected check that lacks what it needs for a verdict is warned of; the recipe can be run all the same.
+
     \b
     Example:
       anvil recipe check recipes/mine.toml
     """
     found = load_recipe(file, JUDGES)
+    warnings = [
+        (attempt.key, lack) for attempt in found.attempts for lack in foreseen(attempt, attempt.checks)
+    ]
     if as_json:
         attempts = [attempt.key for attempt in found.attempts]
         members = {
@@ -40,6 +45,7 @@ def check(file: str, as_json: bool) -> None:
             "campaign": found.campaign,
             "digest": found.digest,
             "attempts": attempts,
+            "warnings": [{"attempt": key, **vars(lack)} for key, lack in warnings],
         }
         answer_json("anvil.recipe.check/1", members)
         return
@@ -52,6 +58,9 @@ def check(file: str, as_json: bool) -> None:
         f"{counted(len(found.experiments), 'experiment')}"
     )
     answer(f"digest {found.digest}")
+    for lack in dict.fromkeys(lack for _, lack in warnings):
+        keys = ", ".join(key for key, other in warnings if other == lack)
+        answer(f"warning: {lack.name} of {keys} will end as prerequisite_failed: {lack.why}. {lack.write}.")
 
 
 @recipe.command()
@@ -81,7 +90,9 @@ def show(file: str, keys: tuple[str, ...], site_file: Path | None, as_json: bool
     if as_json:
         answer_json("anvil.recipe.show/1", _members(found, chosen))
     else:
-        answer("\n\n".join(_text(attempt) for attempt in chosen))
+        for position, attempt in enumerate(chosen):
+            answer(f"\n{_text(attempt)}" if position else _text(attempt))
+            answer_exactly("\n".join(f"    {visible(element)}" for element in attempt.argv))
 
 
 def _placed(site: Site | None, attempt: Attempt) -> Attempt:
@@ -108,7 +119,7 @@ def _members(found: Recipe, attempts: list[Attempt]) -> dict[str, Any]:
                 "argv": list(attempt.argv),
                 "env": dict(attempt.env),
                 "env_names": list(attempt.env_names),
-                "port": attempt.host_port or attempt.port,
+                "port": attempt.host_port or attempt.port or None,
                 "settings": dict(attempt.settings),
                 "checks": [check.name for check in attempt.checks],
                 "suites": [suite.name for suite in attempt.suites],
@@ -120,12 +131,12 @@ def _members(found: Recipe, attempts: list[Attempt]) -> dict[str, Any]:
 
 
 def _text(attempt: Attempt) -> str:
-    """Return an attempt for people; argv elements stand alone on their lines, as they are passed."""
+    """Return an attempt for people, up to its argv, whose elements stand alone on their lines, as they are passed."""
     lines = [f"{attempt.key}: {attempt.model.model} on {attempt.engine} ({attempt.launcher})"]
     about = {
         "placement": attempt.placement,
         "image": attempt.image or attempt.image_id,
-        "port": attempt.host_port or attempt.port,
+        "port": attempt.host_port or attempt.port or "a free one, chosen when the run begins",
         "settings": ", ".join(f"{name} {_spell(value)}" for name, value in attempt.settings.items()),
         "checks": ", ".join(check.name for check in attempt.checks),
         "suites": ", ".join(suite.name for suite in attempt.suites),
@@ -133,8 +144,7 @@ def _text(attempt: Attempt) -> str:
         "env": " ".join([*(f"{n}={v}" for n, v in attempt.env.items()), *attempt.env_names]),
     }
     lines += [f"  {name:<10} {visible(str(value))}" for name, value in about.items() if value]
-    lines += ["  argv", *(f"    {visible(element)}" for element in attempt.argv)]
-    return "\n".join(lines)
+    return "\n".join([*lines, "  argv"])
 
 
 def _spell(value: object) -> str:

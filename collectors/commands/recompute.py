@@ -13,6 +13,7 @@ from anvil.ledger import canonical
 from anvil.ledger.blobs import BlobStore
 from anvil.ledger.commands.arguments import IndexRange
 from anvil.ledger.commands.output import answer, answer_json, json_option, place, visible
+from anvil.ledger.entry import stated
 from anvil.ledger.envelope import Envelope
 from anvil.ledger.errors import LedgerError
 from anvil.ledger.header import ArtifactEntry, Header
@@ -78,6 +79,7 @@ def _header(store: Store, index: int) -> Header:
             f"the rows of entry {index} were made by parser {version}, and this anvil has parser {PARSER_VERSION}",
             advice="Use the version of anvil that has that parser.",
         )
+    stated(index, header)
     return header
 
 

@@ -141,6 +141,10 @@ class Attached:
         """Leave it running."""
         return Stopped("left_running", await self.state() or NOBODY_KNOWS)
 
+    async def give_up(self, deadline_s: float) -> str:  # noqa: ARG002 - part of the interface
+        """Leave it running."""
+        return "the engine, which is not ours, was left running"
+
     async def remove(self) -> bool:
         """Remove nothing of it."""
         await self.aclose()

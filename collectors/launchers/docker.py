@@ -103,6 +103,7 @@ class DockerLauncher:
         spool.identified(container=identity)
         await self._require_gpus(plan, identity, spool)
         refusal = ""
+        plan.let_go()
         try:
             await self._engine.start(identity)
         except EngineRefused as error:
@@ -294,6 +295,11 @@ class DockerRunning:
         took = asyncio.get_running_loop().time() - began
         how: Literal["asked", "killed"] = "killed" if took >= max(1.0, round(deadline_s)) else "asked"
         return Stopped(how, await self.state() or NOBODY_KNOWS)
+
+    async def give_up(self, deadline_s: float) -> str:
+        """Stop the container and leave it there: its log is still in it."""
+        await self._engine.stop(self.identity, deadline_s)
+        return f"the container {self.name} was stopped and not removed: `docker logs` has its log"
 
     async def remove(self) -> bool:
         """Remove the container and the spool.

@@ -14,7 +14,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
@@ -90,13 +90,17 @@ class AttachTarget:
     pid: int | None = None
 
 
+def nothing_held() -> None:
+    """Let go of nothing: the port is not held."""
+
+
 @dataclass(frozen=True)
 class LaunchPlan:
     """One engine to be started or attached to, with everything of the recipe and this host resolved."""
 
     provenance: Provenance
     port: int
-    """The loopback port on this host."""
+    """The loopback port on this host; 0 where nothing is launched."""
     argv: tuple[str, ...] = field(default=(), repr=False)
     env: Mapping[str, str] = field(default_factory=dict, repr=False)
     """What the engine is given of the environment, secrets among it."""
@@ -107,6 +111,8 @@ class LaunchPlan:
     container: ContainerPlan | None = None
     target: AttachTarget | None = None
     log_limits: LogLimits = DEFAULT_LIMITS
+    let_go: Callable[[], None] = field(default=nothing_held, repr=False, compare=False)
+    """Lets go of the port, where it is held for the engine; called immediately before the engine starts."""
 
 
 @dataclass(frozen=True)
@@ -175,6 +181,9 @@ class Running(Protocol):
         Raises:
             NotKept: its log was not read since it ended.
         """
+
+    async def give_up(self, deadline_s: float) -> str:
+        """End it although nothing of it was kept, since nothing can be; return what became of it, for people."""
 
     async def aclose(self) -> None:
         """Stop watching it. It goes on running and can be found again."""

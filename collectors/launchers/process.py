@@ -71,6 +71,7 @@ class ProcessLauncher:
         """
         event = started_event("process", plan, identity=None)
         spool = Spool.create(self._spools, "process", plan, event.model_dump(mode="json"))
+        plan.let_go()
         try:
             child = _spawn(plan, spool)
         except OSError as error:
@@ -206,13 +207,22 @@ class ProcessRunning:
         had_ended = await self.state()
         if had_ended is not None and not self._members():
             return Stopped("exited_before", had_ended)
-        how: Literal["asked", "killed"] = "asked"
-        if not await self._end(signal.SIGTERM, deadline_s):
-            how = "killed"
-            await self._end(signal.SIGKILL, _KILL_S)
+        how = await self._end_all(deadline_s)
         ended = await self.state() or NOBODY_KNOWS
         # What was left of it when it had ended already does not make its end ours.
         return Stopped("exited_before" if had_ended else how, ended)
+
+    async def give_up(self, deadline_s: float) -> str:
+        """Send TERM to all that belongs to it, and KILL to what is left; nothing of it is kept."""
+        if await self.state() is None or self._members():
+            await self._end_all(deadline_s)
+        return "the engine was stopped"
+
+    async def _end_all(self, deadline_s: float) -> Literal["asked", "killed"]:
+        if await self._end(signal.SIGTERM, deadline_s):
+            return "asked"
+        await self._end(signal.SIGKILL, _KILL_S)
+        return "killed"
 
     async def _end(self, number: signal.Signals, deadline_s: float) -> bool:
         """Send a signal to every member and say whether all have ended in time."""

@@ -23,6 +23,9 @@ Argument = Annotated[str, StringConstraints(max_length=10_000, pattern=r"^[^\x00
 Port = Annotated[int, Field(ge=1, le=65_535)]
 """A TCP port."""
 
+PortOrFree = Annotated[int, Field(ge=0, le=65_535)]
+"""A TCP port; 0 is one that is free on this host, chosen when the run begins."""
+
 Size = Annotated[str, StringConstraints(pattern=r"^[1-9][0-9]{0,5}[kmg]$")]
 """An amount of memory as Docker writes it: ``32g``."""
 
@@ -91,8 +94,8 @@ class EngineBlock(Part):
     """Environment variables with their values; never secrets."""
     env_names: tuple[EnvironmentName, ...] = ()
     """Variables that are passed through from the environment of the run, secrets among them."""
-    port: Port = 8000
-    """Where it listens: inside a container, or on this host unless the site says otherwise."""
+    port: PortOrFree = 8000
+    """Where it listens: inside a container, or on this host unless the site says otherwise; 0 is a free one of this host."""
     settings: Mapping[Label, Value] = Field(default_factory=dict)
     """What is set, as facts to publish."""
     log_patterns: Mapping[Label, Expression] = Field(default_factory=dict)

@@ -112,6 +112,7 @@ def engines(file: RecipeFile) -> Iterator[Complaint]:
         match block.launcher:
             case "docker":
                 yield from _image(at, block)
+                yield from _port(at, block)
             case "process":
                 yield from _command(at, block)
             case "attach":
@@ -148,6 +149,15 @@ def _image(at: KeyPath, block: EngineBlock) -> Iterator[Complaint]:
             (*at, "image_id"),
             f"{block.image_id!r} is no image id",
             "Write the whole id, `sha256:` and 64 hex digits, as `docker image ls --no-trunc` prints it",
+        )
+
+
+def _port(at: KeyPath, block: EngineBlock) -> Iterator[Complaint]:
+    if block.port == 0:
+        yield Complaint(
+            (*at, "port"),
+            "0 is a free port of this host, and inside a container the engine listens where its argv says",
+            "Write the port inside; a placement of the site file may have `port = 0`",
         )
 
 

@@ -83,7 +83,7 @@ class Attempt:
     """One element each, exactly as passed; `{port}`, `{python}`, `{weights}` until it is placed."""
     served_model: str
     port: int
-    """Where the engine listens: inside a container, or on this host."""
+    """Where the engine listens: inside a container, or on this host; 0 is a free one of this host."""
     placement: str | None = None
     side_by_side: str | None = None
     image: str | None = None
@@ -107,7 +107,7 @@ class Attempt:
     deadlines: Deadlines = field(default_factory=Deadlines)
     on_exit: OnExit = "stop"
     host_port: int | None = None
-    """The port on this host once it is placed; null before."""
+    """The port on this host once it is placed; null before, and while it is to be chosen."""
 
     @property
     def thinking(self) -> ThinkingControl:

@@ -38,17 +38,18 @@ from anvil.collectors.checks import (
 )
 from anvil.collectors.checks.control import ThinkingControl
 from anvil.collectors.checks.interface import Launched as LaunchedForChecks
-from anvil.collectors.checks.judging import Judgement
 from anvil.collectors.cleaning import clean_event
 from anvil.collectors.client import Client
 from anvil.collectors.health import Health, observe_health
 from anvil.collectors.interface import Deadlines, Endpoint
 from anvil.collectors.launchers.containers import EngineUnreachable
-from anvil.collectors.launchers.interface import LOOPBACK, NOBODY_KNOWS, Launcher, LaunchFailed, Running
+from anvil.collectors.launchers.interface import LOOPBACK, Launcher, LaunchFailed, Running
 from anvil.collectors.recipes import SelectedCheck
 from anvil.collectors.recorder import LedgerRecorder
 from anvil.collectors.reports import patterns_of
+from anvil.collectors.running.ended import broke_off, has_exited
 from anvil.collectors.running.identifying import Identifying, ask_metrics, own_endpoint
+from anvil.collectors.running.judges import window_of
 from anvil.collectors.running.keeping import EngineEnd
 from anvil.collectors.running.measuring import Measuring
 from anvil.collectors.running.narration import Narrator
@@ -59,7 +60,9 @@ from anvil.collectors.running.suites import SuitesLeft, Watched
 from anvil.collectors.running.waiting import to_the_end
 from anvil.collectors.suites import Chosen
 from anvil.ledger import events
+from anvil.ledger.commands.output import visible
 from anvil.ledger.drafts import Attachment
+from anvil.ledger.errors import LedgerGone
 from anvil.ledger.events import EngineIdentified, Event, WeightsInspected
 from anvil.ledger.events.checks import CheckCompleted, FailureClass
 from anvil.ledger.events.launches import LaunchProblem
@@ -71,11 +74,8 @@ FREE_IT = (
 """What to do about a port or GPU that is taken."""
 
 _SECOND = 1_000_000_000
+_LAST_WORDS = 300  # characters of a log's last line that are told
 _QUESTION_S = 60.0  # how long an endpoint may take to say who it is
-_EXIT_SHOWS_S = 1.0  # an engine's connections break a moment before the system says that it ended
-_BROKEN: frozenset[FailureClass | None] = frozenset(
-    {"connection_failed", "connection_stale", "connection_reset", "truncated_stream"}
-)
 
 
 @dataclass
@@ -149,7 +149,8 @@ class AttemptRun:
         try:
             if interrupted is not None:
                 raise interrupted
-            self.narrator.say(f"{attempt.key}: launched {attempt.engine} by {self.launcher.name}")
+            where = f", at {running.base_url.partition('://')[2]}" if running.is_ours else ""
+            self.narrator.say(f"{attempt.key}: launched {attempt.engine} by {self.launcher.name}{where}")
             self._append_launch(running, await running.inspect())
             await self._watch(running, started_ns)
         finally:
@@ -165,9 +166,20 @@ class AttemptRun:
             )
             ending = asyncio.ensure_future(end.of(running))
             interrupted = await to_the_end(ending)
-            self.narrator.say(f"{attempt.key}: log kept, {ending.result()}")
+            self._tell_end(ending, end)
             if interrupted is not None:
                 raise interrupted
+
+    def _tell_end(self, ending: asyncio.Future[str], end: EngineEnd) -> None:
+        """Say what became of the engine, and what was lost where there is no ledger any more."""
+        key = self.planned.attempt.key
+        try:
+            self.narrator.say(f"{key}: log kept, {ending.result()}")
+            if end.last_words:
+                self.narrator.say(f"{key}: the last line of its log: {visible(end.last_words[:_LAST_WORDS])}")
+        except LedgerGone as error:
+            self.narrator.say(f"{key}: {error}")
+            raise
 
     def _append_launch(self, running: Running, inspect: bytes | None) -> None:
         attachments = () if inspect is None else (self._attach("inspect", "application/json", inspect),)
@@ -213,12 +225,12 @@ class AttemptRun:
                 model=endpoint.served_model,
                 started_ns=started_ns,
                 deadline_ns=started_ns + limits.ready_s * _SECOND,
-                has_exited=lambda: _has_exited(running),
+                has_exited=lambda: has_exited(running),
                 engine=engine,
             )
             self._was_ready = health.is_ready
             self._append(health.event, health.attachments)
-            exited = await _has_exited(running)
+            exited = await has_exited(running)
             self.narrator.say(
                 f"{attempt.key}: {'the engine ended by itself' if exited else _standing(health)}"
             )
@@ -249,7 +261,7 @@ class AttemptRun:
                 itself_known = engine_asker if itself is not endpoint else None
                 await self.measuring.run(
                     under_test,
-                    lambda: _has_exited(running),
+                    lambda: has_exited(running),
                     lambda: _read_metrics(endpoint, asker, itself_known),
                 )
 
@@ -265,7 +277,7 @@ class AttemptRun:
         return self.planned.attempt.on_exit == "relaunch" and running.is_ours and self._launches == 1
 
     def _under_test(self, client: Client, endpoint: Endpoint, health: Health | None) -> UnderTest:
-        attempt, window = self.planned.attempt, _window(self.planned)
+        attempt, window = self.planned.attempt, window_of(self.planned.attempt)
         return UnderTest(
             recorder=self.recorder,
             client=client,
@@ -292,7 +304,7 @@ class AttemptRun:
             else:
                 self.narrator.begin(f"{self.planned.attempt.key}: {chosen.name}")
                 event = await self._carry_out(check, ctx)
-                if await _broke_off(running, event):
+                if await broke_off(running, event):
                     event = event.model_copy(update={"outcome": "incomplete", "failure": "engine_exited"})
             self._append(event, ctx.attachments)
             self._left.remove(chosen)
@@ -301,7 +313,7 @@ class AttemptRun:
             partial(self._obstacle, running, health),
             partial(self._waits_for_relaunch, running),
         )
-        await self._suites.run(under_test, Watched(obstacle, partial(_broke_off, running), is_over))
+        await self._suites.run(under_test, Watched(obstacle, partial(broke_off, running), is_over))
         if self._shortage is not None:
             key = self.planned.attempt.key
             raise DiskFull(
@@ -309,7 +321,7 @@ class AttemptRun:
             )
 
     async def _waits_for_relaunch(self, running: Running) -> bool:
-        if self._may_relaunch(running) and await _has_exited(running):
+        if self._may_relaunch(running) and await has_exited(running):
             self._is_relaunch_due = True
         return self._is_relaunch_due
 
@@ -323,7 +335,7 @@ class AttemptRun:
 
     async def _obstacle(self, running: Running, health: Health) -> tuple[FailureClass, str] | None:
         """Return why a check cannot be carried out now."""
-        if await _has_exited(running):
+        if await has_exited(running):
             return "engine_exited", "the engine had ended by itself"
         if not health.is_ready:
             return "prerequisite_failed", health.reason
@@ -344,21 +356,6 @@ class AttemptRun:
 async def _read_metrics(endpoint: Endpoint, client: Client, engine: Client | None) -> str | None:
     found = await ask_metrics(endpoint, client, engine)
     return found.body.decode("utf-8", "replace") if found is not None and found.status == 200 else None
-
-
-async def _has_exited(running: Running) -> bool:
-    state = await running.state()
-    return state is not None and (running.is_ours or state is not NOBODY_KNOWS)
-
-
-async def _broke_off(running: Running, event: CheckCompleted | Judgement) -> bool:
-    """Say whether a check or a request has no verdict because its engine ended meanwhile."""
-    if event.outcome == "passed":
-        return False
-    until = time.monotonic() + (_EXIT_SHOWS_S if event.failure in _BROKEN else 0.0)
-    while not (has_exited := await _has_exited(running)) and time.monotonic() < until:
-        await asyncio.sleep(0.05)
-    return has_exited
 
 
 def _problem(error: DiskFull | LaunchFailed | EngineUnreachable) -> LaunchProblem:
@@ -383,12 +380,6 @@ def _standing(health: Health) -> str:
         return f"ready after {event.ready_after_ns / _SECOND:.1f} s"
     status = "" if event.http_status is None else f" with status {event.http_status}"
     return f"{health.outcome}; health {event.health}{status}"
-
-
-def _window(planned: Planned) -> int | None:
-    """Return how many tokens prompt and answer may have together, where the recipe says so."""
-    context_tokens = planned.attempt.settings.get("context_tokens")
-    return context_tokens if isinstance(context_tokens, int) and context_tokens > 1 else None
 
 
 def _seed(planned: Planned) -> int:

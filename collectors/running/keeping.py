@@ -4,6 +4,8 @@
    the lines that patterns find in it are quoted by another.
 2. So they are once more when it has ended: what it wrote meanwhile, and how it ended.
 3. Only then is it removed. An engine that is not ours is kept once, and left running.
+4. Where the ledger's folder was deleted nothing can be kept, now or by a later run, which would not find the
+   engine either. Then it is stopped all the same, and it is said what is lost.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ from anvil.collectors.launchers.logs import BoundedLog
 from anvil.collectors.recorder import LedgerRecorder
 from anvil.collectors.withholding import Secrets
 from anvil.ledger.drafts import Attachment
+from anvil.ledger.errors import AnvilError, LedgerGone
 from anvil.ledger.events import EngineExited, LaunchStopped
 from anvil.ledger.header import Subject
 
@@ -46,13 +49,29 @@ class EngineEnd:
     _excerpted_to: int = field(default=0, init=False)
     """The number of the last whole line of the log that was looked through."""
     _is_excerpted: bool = field(default=False, init=False)
+    last_words: str = field(default="", init=False)
+    """The last line of the log of an engine that ended by itself, without secrets; private."""
 
     async def of(self, running: Running) -> str:
         """Keep, stop and remove an engine; return what became of it, for people.
 
         Raises:
+            LedgerGone: the ledger's folder is; the engine was given up (rule 4).
             AnvilError: something of it could not be kept, or it could not be stopped.
         """
+        try:
+            return await self._end(running)
+        except (AnvilError, OSError) as error:
+            if not self.recorder.is_ledger_gone:
+                raise
+            became = await running.give_up(self.stop_s)
+            await running.aclose()
+            raise LedgerGone(
+                "the ledger's folder is gone: the engine's log, and what had arrived and was not recorded yet, "
+                f"could not be kept; {became}"
+            ) from error
+
+    async def _end(self, running: Running) -> str:
         ended = await running.state()
         await self._keep(running)
         if ended is not None and running.is_ours:
@@ -99,6 +118,7 @@ class EngineEnd:
 
     async def _exited(self, running: Running, ended: Exit) -> None:
         lines = (await running.log()).last_lines(secrets=self.secrets)
+        self.last_words = next((line for line in reversed(lines) if line.strip()), "")
         event = EngineExited(
             exit_code=ended.code,
             signal=ended.signal,

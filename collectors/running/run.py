@@ -1,6 +1,7 @@
 """The whole run: recipe declared, attempts one after another or side by side, stream closed.
 
-1. Nothing is launched when a port or a GPU that any attempt needs is taken; what holds it is named.
+1. Nothing is launched when a port or a GPU that any attempt needs is taken; what holds it is named. Ports that
+   are left to us are chosen before, and held until their engines start.
 2. What an earlier run left behind is collected before (`recovery`).
 3. Attempts run in the recipe's order, each in a stream of its own. Those that the recipe puts side by
    side run at the same time; one lane's events never wait for the other's.
@@ -16,12 +17,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from anvil.collectors.checks import History
 from anvil.collectors.journal import Journal
 from anvil.collectors.launchers.interface import Launcher, LaunchFailed, Provenance
+from anvil.collectors.launchers.ports import HeldPort
 from anvil.collectors.recipes import Attempt, Recipe
 from anvil.collectors.recipes.parts import Selected
 from anvil.collectors.recorder import LedgerRecorder
@@ -30,9 +33,10 @@ from anvil.collectors.running.attempt import FREE_IT, AttemptRun
 from anvil.collectors.running.declaring import SelectedCells, Selection, declare
 from anvil.collectors.running.holding import FOLDER, held
 from anvil.collectors.running.host import HostStep
+from anvil.collectors.running.judges import foreseen
 from anvil.collectors.running.measuring import Measuring
 from anvil.collectors.running.narration import Narrator
-from anvil.collectors.running.planning import Planned, plan_attempt
+from anvil.collectors.running.planning import Planned, needs_port, plan_attempt
 from anvil.collectors.running.restoration import plan_of, restoration
 from anvil.collectors.running.resuming import Continued
 from anvil.collectors.running.sameness import AnotherEngine
@@ -123,12 +127,25 @@ async def carry_out(plan: RunPlan, running: Running) -> Done:
     suites = (chosen_suites(plan.recipe, selected.suites) for _, selected in selections)
     estimate += sum(suite_bytes(suite) for several in suites for suite in several)
     running.narrator.say(running.space.outlook(estimate))
-    groups = [[_lane(plan, running, attempt) for attempt in group] for group in _side_by_side(plan.attempts)]
-    for lane in (lane for lanes in groups for lane in lanes):
-        await _require_free(lane.planned, running.launchers)
-    gates = plan_of(plan.recipe, plan.site, plan.campaign, running.journals.parent, running.narrator)
-    async with restoration(gates, running.ledger):
-        return await _groups(plan, running, groups)
+    if plan.continued is None:
+        _foretell(selections, running.narrator)
+    with ExitStack() as ports:
+        groups = [
+            [_lane(plan, running, attempt, ports) for attempt in group]
+            for group in _side_by_side(plan.attempts)
+        ]
+        for lane in (lane for lanes in groups for lane in lanes):
+            await _require_free(lane.planned, running.launchers)
+        gates = plan_of(plan.recipe, plan.site, plan.campaign, running.journals.parent, running.narrator)
+        async with restoration(gates, running.ledger):
+            return await _groups(plan, running, groups)
+
+
+def _foretell(selections: Sequence[tuple[Attempt, Selection]], narrator: Narrator) -> None:
+    """Say what is selected and lacks what it needs; it is carried out all the same."""
+    for attempt, selected in selections:
+        for lack in foreseen(attempt, selected.checks):
+            narrator.say(f"{attempt.key}: {lack.name} will be prerequisite_failed: {lack.why}")
 
 
 async def _groups(plan: RunPlan, running: Running, groups: Sequence[Sequence[_Lane]]) -> Done:
@@ -199,8 +216,10 @@ class _Lane:
             name_loads(recorder, ledger, self.stream.id, running.loads, self.planned.secrets)
             name_kept(recorder, unnamed(ledger, self.stream.id, journal.lines()))
         except (AnvilError, OSError):
-            self.stream.close(reason)
-            journal.leave()
+            try:
+                self.stream.close(reason)
+            finally:
+                journal.leave()
             return
         self.stream.close(reason)
         journal.finish()
@@ -250,10 +269,13 @@ class _Lane:
             await attempt.run(holder)
 
 
-def _lane(plan: RunPlan, running: Running, attempt: Attempt) -> _Lane:
+def _lane(plan: RunPlan, running: Running, attempt: Attempt, ports: ExitStack) -> _Lane:
     stream = Stream(running.ledger, running.ledger.signer("collector"))
     provenance = Provenance(running.ledger.origin, stream.id, attempt.key)
-    planned = plan_attempt(attempt, plan.site, provenance, plan.campaign, base_url=plan.base_url)
+    held = None
+    if needs_port(attempt, plan.site, plan.base_url):
+        held = ports.enter_context(HeldPort())
+    planned = plan_attempt(attempt, plan.site, provenance, plan.campaign, base_url=plan.base_url, held=held)
     return _Lane(stream, planned)
 
 

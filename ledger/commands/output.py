@@ -20,6 +20,7 @@ from anvil.ledger.checks.finding import Finding
 from anvil.ledger.errors import NotPrinted
 from anvil.ledger.note import VerifierKey
 from anvil.ledger.places import LedgerPlace
+from anvil.ledger.terminal import columns, folded
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
@@ -39,15 +40,21 @@ def place() -> LedgerPlace:
 
 def say(text: str) -> None:
     """Narrate, on stderr."""
-    click.echo(text, err=True)
+    click.echo(folded(text, columns(sys.stderr)), err=True)
 
 
 def answer(text: str) -> None:
-    """Print the answer for people, on stdout.
+    """Print the answer for people, on stdout, in lines that fit a terminal.
 
     Raises:
         NotPrinted: standard output takes no more.
     """
+    with _printing():
+        click.echo(folded(text, columns(sys.stdout)))
+
+
+def answer_exactly(text: str) -> None:
+    """Print what is to be copied as it is, on stdout, whatever fits the terminal; raises like `answer`."""
     with _printing():
         click.echo(text)
 
@@ -65,7 +72,7 @@ def answer_bytes(content: bytes) -> None:
 
 def answer_json(schema: str, members: dict[str, Any]) -> None:
     """Print the answer for programs, on stdout; raises like `answer`."""
-    answer(json.dumps({"schema": schema, **members}, indent=2, ensure_ascii=False))
+    answer_exactly(json.dumps({"schema": schema, **members}, indent=2, ensure_ascii=False))
 
 
 @contextmanager

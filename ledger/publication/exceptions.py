@@ -6,9 +6,8 @@ The clock is asked here, at release. A publication that is rendered or verified 
 from __future__ import annotations
 
 from anvil.ledger.clock import timestamp
-from anvil.ledger.envelope import Envelope
-from anvil.ledger.events import EventRetracted, TripwireExcepted, decode
-from anvil.ledger.header import Header
+from anvil.ledger.entry import read_entry
+from anvil.ledger.events import EventRetracted, TripwireExcepted
 from anvil.ledger.recording import Ledger
 
 EXCEPTED = "tripwire.excepted/1"
@@ -20,8 +19,7 @@ def exceptions_in_force(ledger: Ledger) -> dict[str, TripwireExcepted]:
     now, keyring = timestamp(ledger.clock()), ledger.keyring()
     found: dict[str, TripwireExcepted] = {}
     for row in ledger.store.of_types([EXCEPTED, RETRACTED]):
-        header = Header.parse(Envelope.parse(row.entry).header)
-        event = decode(header.event, header.facts, header.sealed)
+        header, event = read_entry(row.entry_index, row.entry)
         known = keyring.keys.get(header.key)  # one that a restore carried over is not renewed by it
         if known is None or known.disowns(row.entry_index):
             continue

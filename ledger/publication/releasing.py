@@ -23,11 +23,11 @@ from pathlib import Path
 
 from anvil.ledger.checkpoint import Checkpoint
 from anvil.ledger.drafts import Draft
-from anvil.ledger.envelope import Envelope
+from anvil.ledger.entry import read_entry
 from anvil.ledger.errors import LedgerBusy, LedgerError, Malformed, PublicationRefused
-from anvil.ledger.events import PublicationReleased, decode
+from anvil.ledger.events import PublicationReleased
 from anvil.ledger.files import flush_path, make_private_directory, write_whole
-from anvil.ledger.header import Header, Subject
+from anvil.ledger.header import Subject
 from anvil.ledger.places import by_origin, state_directory
 from anvil.ledger.publication import layout
 from anvil.ledger.publication.manifest import Manifest
@@ -182,8 +182,7 @@ def require_releasable(ledger: Ledger, target: Path) -> None:
 def find_release(ledger: Ledger, manifest: str) -> tuple[Recorded, PublicationReleased, Subject] | None:
     """Return the event that released the folder with this manifest, or None."""
     for row in ledger.store.of_types([RELEASED]):
-        header = Header.parse(Envelope.parse(row.entry).header)
-        event = decode(header.event, header.facts, header.sealed)
+        header, event = read_entry(row.entry_index, row.entry)
         if isinstance(event, PublicationReleased) and event.manifest == manifest:
             return Recorded(row.entry_index, row.leaf_hash.hex()), event, header.subject
     return None

@@ -10,9 +10,10 @@ from pathlib import Path
 
 from anvil.ledger.checkpoint import Checkpoint
 from anvil.ledger.drafts import Draft
+from anvil.ledger.entry import read_entry, stated
 from anvil.ledger.envelope import Envelope
 from anvil.ledger.errors import LedgerError, PublicationRefused
-from anvil.ledger.events import PublicationReleased, PublicationWithdrawn, build, decode
+from anvil.ledger.events import PublicationReleased, PublicationWithdrawn, build
 from anvil.ledger.files import flush_path, write_whole
 from anvil.ledger.header import Header, Subject
 from anvil.ledger.merkle import leaf_hash
@@ -55,7 +56,7 @@ def _released(ledger: Ledger, index: int) -> tuple[str, PublicationReleased, Sub
     if entry is not None:
         header = Header.parse(Envelope.parse(entry).header)
         if header.event == PublicationReleased.event_type:
-            event = decode(header.event, header.facts, header.sealed)
+            event = stated(index, header)
             if isinstance(event, PublicationReleased):
                 return leaf_hash(entry).hex(), event, header.subject
     raise PublicationRefused(
@@ -66,8 +67,7 @@ def _released(ledger: Ledger, index: int) -> tuple[str, PublicationReleased, Sub
 def withdrawal_of(ledger: Ledger, name: str) -> tuple[Recorded, str] | None:
     """Return the event that takes back what event `name` released, and why; None while none does."""
     for row in ledger.store.of_types([PublicationWithdrawn.event_type]):
-        header = Header.parse(Envelope.parse(row.entry).header)
-        event = decode(header.event, header.facts, header.sealed)
+        event = read_entry(row.entry_index, row.entry)[1]
         if isinstance(event, PublicationWithdrawn) and event.publication == name:
             return Recorded(row.entry_index, row.leaf_hash.hex()), event.reason
     return None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import json
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ import click
 from anvil.ledger.commands.arguments import IndexRange
 from anvil.ledger.commands.output import answer, answer_json, json_option, place, visible
 from anvil.ledger.errors import BlobMissing, PublicationRefused
+from anvil.ledger.terminal import columns
 from anvil.projections.chain import lines, steps
 from anvil.projections.commands.layouts import read_template
 from anvil.projections.document import DOCUMENTS, Document, find
@@ -24,6 +26,7 @@ from anvil.projections.rendering import draft
 
 _TEXT = ("text/", "application/json", "application/x-ndjson", "application/toml")
 _WIDTH = 160
+_ROW_INDENT = 12
 
 
 @click.command()
@@ -176,6 +179,7 @@ def _disclosure(ledger: Opened, name: ArtifactName) -> str:
 
 
 def _told(members: dict[str, Any]) -> Iterator[str]:
+    wide = (columns(sys.stdout) or _WIDTH) - _ROW_INDENT
     indices = {event["entry_hash"]: event["index"] for event in members["events"]}
     value = json.dumps(members["value"], ensure_ascii=False) if members["value"] is not None else "null"
     yield f"{members['pointer']} = {visible(value)}"
@@ -197,4 +201,9 @@ def _told(members: dict[str, Any]) -> Iterator[str]:
         yield f"  {about}  {artifact['media_type']}, {artifact['disclosure']}: {state}"
         if artifact["digest"]:
             yield f"          {artifact['digest']}"
-        yield from (f"          | {visible(row[:_WIDTH])}" for row in artifact["rows"])
+        yield from (f"          | {_cut(visible(row), wide)}" for row in artifact["rows"])
+
+
+def _cut(row: str, wide: int) -> str:
+    """Return the beginning of a raw row that fits; whole it is in the blob store, under the digest above it."""
+    return row if len(row) <= wide else f"{row[: wide - 1]}…"

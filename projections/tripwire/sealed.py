@@ -14,6 +14,7 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from anvil.ledger import canonical
+from anvil.ledger.entry import stated
 from anvil.ledger.envelope import Envelope
 from anvil.ledger.events import ExcerptApproved
 from anvil.ledger.events.base import NamedTexts
@@ -57,8 +58,9 @@ def sealed_values(
                 key = (row.leaf_hash.hex(), name)
                 found += [(where, text, name in _WHO_AND_WHERE, key) for text in values]
         if header.event == ExcerptApproved.event_type:
-            key = (header.facts["target"], header.facts["source"])
-            approved.setdefault(key, []).append(header.facts["excerpt"])
+            event = stated(row.entry_index, header)
+            if isinstance(event, ExcerptApproved):
+                approved.setdefault((event.target, event.source), []).append(event.excerpt)
     for where, text, says_who, key in found:
         is_approved = any(text in words for words in approved.get(key, ()))
         if not is_approved and text not in PRODUCTS and (says_who or text not in clear):

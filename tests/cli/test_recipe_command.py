@@ -6,6 +6,8 @@ from pathlib import Path
 
 from support.command import Anvil
 
+from anvil.collectors.recipes import load_recipe, packaged_recipes
+
 
 def test_check_says_what_a_recipe_holds(anvil: Anvil) -> None:
     done = anvil("recipe", "check", "qwen38-27b-vllm-262k")
@@ -51,3 +53,23 @@ def test_no_such_attempt_lists_those_there_are(anvil: Anvil) -> None:
     done = anvil("recipe", "show", "quickstart", "--attempt", "gpu")
     assert done.code == 2
     assert "'gpu' is none of cpu" in done.err
+
+
+def test_check_warns_of_what_comes_to_no_verdict(anvil: Anvil, tmp_path: Path) -> None:
+    shipped = load_recipe("quickstart").content.decode()
+    head = shipped[: shipped.index("[[checks]]")]
+    path = tmp_path / "mine.toml"
+    path.write_text(f'{head}[[checks]]\nid = "identity"\n\n[[checks]]\nid = "finish"\n')
+    done = anvil("recipe", "check", path)
+    assert done.code == 0
+    warning = done.out.splitlines()[2]
+    assert warning.startswith(
+        "warning: finish of cpu will end as prerequisite_failed: no check before it asks"
+    )
+    (listed,) = anvil("recipe", "check", path, "--json").json["warnings"]
+    assert (listed["attempt"], listed["name"]) == ("cpu", "finish")
+
+
+def test_the_recipes_that_come_along_lack_nothing(anvil: Anvil) -> None:
+    for name in packaged_recipes():
+        assert anvil("recipe", "check", name, "--json").json["warnings"] == [], name

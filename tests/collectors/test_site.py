@@ -58,11 +58,29 @@ def test_a_placement_is_a_gpu_and_a_port(site: Site) -> None:
 
 def test_a_process_listens_where_the_site_says(tmp_path: Path) -> None:
     (attempt,) = load_recipe("quickstart").attempts
-    placed = Site().place(attempt, weights=tmp_path / "model.gguf")
+    placed = Site().place(attempt, weights=tmp_path / "model.gguf", chosen=18480)
     assert placed.argv[0] == sys.executable
     assert str(tmp_path / "model.gguf") in placed.argv
     assert placed.argv[placed.argv.index("--port") + 1] == "18480"
     assert placed.host_port == 18480
+
+
+def test_a_free_port_stays_open_until_it_is_chosen(tmp_path: Path) -> None:
+    (attempt,) = load_recipe("quickstart").attempts
+    assert (attempt.port, Site().port(attempt)) == (0, 0)
+    placed = Site().place(attempt, weights=tmp_path / "model.gguf")
+    assert placed.host_port is None
+    assert placed.argv[placed.argv.index("--port") + 1] == "{port}"
+
+
+def test_a_placement_may_leave_the_port_of_a_container_open(tmp_path: Path) -> None:
+    path = tmp_path / "anvil-site.toml"
+    path.write_text(SITE.replace("port = 30100", "port = 0"))
+    site, attempt = load_site(path), load_recipe("qwen38-27b-sglang-393k").attempts[0]
+    assert site.port(attempt) == 0
+    placed = site.place(attempt, chosen=30200)
+    assert placed.host_port == 30200
+    assert placed.argv[-2:] == ("--port", "30000")
 
 
 def test_weights_that_were_not_fetched() -> None:

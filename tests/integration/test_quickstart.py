@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 from support import quickstart
 from support.browser import Browser
-from support.launching import free_port
 from support.running import Bench
 
+from anvil.collectors.launchers import procfs
 from anvil.collectors.recipes import load_recipe
 from anvil.ledger.events import (
     CheckCompleted,
@@ -24,6 +24,7 @@ from anvil.ledger.events import (
     EngineReported,
     HealthObserved,
     HostObserved,
+    LaunchStarted,
     LaunchStopped,
     LoadMeasured,
     LogRetained,
@@ -45,22 +46,18 @@ class Run:
 
 
 def run_recipe(directory: Path) -> Run:
-    """Make a ledger in `directory` and run the quickstart recipe into it, on a port of its own."""
+    """Make a ledger in `directory` and run the quickstart recipe into it."""
     anvil = quickstart.anvil_in(directory)
     bench = Bench(directory, anvil)
-    bench.ports["cpu"] = free_port()
-    recipe = load_recipe("quickstart")
-    text = recipe.content.decode().replace(
-        f"port = {recipe.attempts[0].port}", f"port = {bench.ports['cpu']}"
-    )
-    (directory / "quickstart.toml").write_text(text)
-    selected = tuple(check.name for check in recipe.attempts[0].checks)
+    (attempt,) = load_recipe("quickstart").attempts
+    selected = tuple(check.name for check in attempt.checks)
     assert anvil("init", "--origin", "localhost/quickstart").code == 0
-    ran = anvil("run", "./quickstart.toml")
+    ran = anvil("run", "quickstart")
     assert ran.code == 0, ran.err
-    return Run(bench, selected, tuple(suite.name for suite in recipe.attempts[0].suites))
+    return Run(bench, selected, tuple(suite.name for suite in attempt.suites))
 
 
+@pytest.mark.long
 @pytest.mark.needs("quickstart", "chromium")
 def test_the_quickstart_from_recipe_to_verdict(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run = run_recipe(tmp_path)
@@ -198,6 +195,9 @@ def require_engine_kept_and_stopped(run: Run) -> None:
         assert log.seen_bytes >= log.kept_bytes > 0
     (stopped,) = run.bench.events(LaunchStopped)
     assert (stopped.how, stopped.is_removed) == ("asked", True)
+    (started,) = run.bench.events(LaunchStarted)
+    port = int(started.argv[started.argv.index("--port") + 1])
+    assert procfs.port_holder(port) is None
     run.bench.require_nothing_running()
 
 

@@ -9,20 +9,20 @@ from support.laguna import about, observation, recipe
 from support.published_folders import at_home
 from support.saturated import CAMPAIGN, CANDIDATE, SUBJECT, noon, saturated
 
+from anvil.ledger import entry as reading
 from anvil.ledger.drafts import Draft
 from anvil.ledger.errors import PublicationRefused, UnknownEventType
 from anvil.ledger.events import CATALOGUE, EventRetracted, known_types
 from anvil.ledger.header import Subject
 from anvil.ledger.places import LedgerPlace
 from anvil.ledger.recording import Ledger
-from anvil.ledger.store import Store
+from anvil.ledger.store import Row, Store
 from anvil.ledger.streams import record
-from anvil.projections import seen as seeing
 from anvil.projections.document import DOCUMENTS, find
 from anvil.projections.opened import opened
 from anvil.projections.record import fold
 from anvil.projections.rendering import draft
-from anvil.projections.seen import Reading, read_events
+from anvil.projections.seen import Reading, Seen, read_events
 
 
 @pytest.fixture(scope="module")
@@ -77,7 +77,7 @@ def test_events_of_other_campaigns_are_not_decoded(
     decoded: list[str | None] = []
     original = Reading._seen  # what is decoded is what the rule is about
 
-    def counting(self: Reading, row: seeing.Row) -> seeing.Seen:
+    def counting(self: Reading, row: Row) -> Seen:
         decoded.append(row.campaign)
         return original(self, row)
 
@@ -92,7 +92,7 @@ def test_events_of_other_campaigns_are_not_decoded(
 def test_an_unknown_type_in_another_campaign_is_not_skipped_in_silence(
     place: LedgerPlace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(seeing, "is_known", lambda name: name != "suite.completed/1")
+    monkeypatch.setattr(reading, "is_known", lambda name: name != "suite.completed/1")
     with pytest.raises(UnknownEventType, match=r"suite\.completed/1"), opened(place, None, OTHER):
         raise AssertionError("it was opened")
 
@@ -100,7 +100,7 @@ def test_an_unknown_type_in_another_campaign_is_not_skipped_in_silence(
 def test_what_an_earlier_state_did_not_have_refuses_nothing(
     place: LedgerPlace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(seeing, "is_known", lambda name: name != "suite.completed/1")
+    monkeypatch.setattr(reading, "is_known", lambda name: name != "suite.completed/1")
     with opened(place, 5, OTHER) as ledger:
         assert ledger.record.size == 6
 
