@@ -14,7 +14,7 @@ import click
 from anvil.collectors.importers import KINDS, importer_of
 from anvil.collectors.importers.interface import ImportRefused, Said, Taken
 from anvil.ledger.blobs import BlobStore
-from anvil.ledger.commands.output import answer, answer_json, json_option, place
+from anvil.ledger.commands.output import answer, answer_json, json_option, place, say
 from anvil.ledger.commands.surroundings import require_publishable
 from anvil.ledger.drafts import Attachment, Draft
 from anvil.ledger.envelope import Envelope
@@ -105,7 +105,9 @@ class _Import:
     type=_file,
     help="Raw evidence whose SHA-256 a FILE states, to keep with it, privately. May be repeated.",
 )
-@click.option("--dry-run", is_flag=True, help="Only say what would be recorded; no ledger is needed.")
+@click.option(
+    "--dry-run", is_flag=True, help="Only say what would be recorded, or refused; no ledger is needed."
+)
 @json_option
 def import_files(
     files: tuple[Path, ...],
@@ -137,12 +139,12 @@ def import_files(
     _require_different(imports)
     attached = _matched(imports, evidence)
     indices: list[int] = []
-    if not dry_run:
+    if dry_run:
+        _rehearse(imports)
+    else:
         with Ledger.open(place().directory) as ledger:
             signer = ledger.signer("operator")  # first: no blob is kept for what cannot be signed
-            _require_new(ledger, imports)
-            excepted = exceptions_in_force(ledger).values()
-            require_publishable(ledger.place, dict(_public_words(imports)), exceptions=excepted)
+            _require_recordable(ledger, imports)
             drafts = [draft for one in imports for draft in _drafts(one, ledger.blobs, attached)]
             recorded = record(ledger, signer, drafts, purpose="import")
         indices = [where.index for where in recorded]
@@ -205,6 +207,27 @@ def _require_different(imports: Sequence[_Import]) -> None:
 def _key(one: _Import) -> tuple[str, str]:
     """Return what a campaign can hold once: a document of a format, a file of evidence."""
     return one.campaign, one.taken.format if one.is_document else one.digest
+
+
+def _rehearse(imports: Sequence[_Import]) -> None:
+    """Check all that recording would check; where there is no ledger, as much of it as needs none."""
+    where = place()
+    if where.database.exists():
+        with Ledger.open(where.directory) as ledger:
+            _require_recordable(ledger, imports)
+        return
+    require_publishable(None, dict(_public_words(imports)))
+    say(
+        "There is no ledger here: whether it would hold a file already, and what is sealed in it and may not be said, "
+        "was not looked at."
+    )
+
+
+def _require_recordable(ledger: Ledger, imports: Sequence[_Import]) -> None:
+    """Check that a ledger holds none of them, and that nothing of them is refused by the tripwire."""
+    _require_new(ledger, imports)
+    excepted = exceptions_in_force(ledger).values()
+    require_publishable(ledger.place, dict(_public_words(imports)), exceptions=excepted)
 
 
 def _require_new(ledger: Ledger, imports: Sequence[_Import]) -> None:
