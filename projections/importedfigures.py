@@ -60,7 +60,9 @@ class Measured:
         return self._made(f"{called}: not given by rows", None)
 
     def passed(self, of: str | None = None) -> Figure:
-        """Return how many rows passed, of an item, a group, or all."""
+        """Return how many rows passed, of an item, a group, or all; null where nobody says when one passes."""
+        if not isinstance(self.event, LoadImported) and self.event.passed is None:
+            return self._made("nobody says when one passes", None)
         rows = () if self.rows is None else self.rows.of(of)
         return self._made("rows that passed", sum(row.outcome == "passed" for row in rows))
 

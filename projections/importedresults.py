@@ -30,7 +30,11 @@ SENTENCES: Mapping[FindingName, str] = {
     "message_missing": "{found} of {out_of} failures do not say why",
     "target_missed": "the prompt had {found} tokens, {out_of} were aimed at",
     "verdict_differs": "by its own rule the verdict would be another: {about}",
+    "rows_missing": "without rows {found} figures cannot be made again, and stand at the tool's word",
 }
+_BESIDE: Mapping[FindingName, str] = {"rows_missing": "; rows come with {about}"}
+"""What is added where a finding is about something by name."""
+
 _BRIEF = 4
 """How many names one sentence lists."""
 
@@ -42,7 +46,8 @@ class ImportedResult:
     what: str
     """`check`, `suite` or `load`."""
     called: str
-    passed: int
+    passed: int | None
+    """Null when nobody says what passed."""
     expected: int | None
     """Null when the file does not say."""
     outcome: str
@@ -56,6 +61,8 @@ class ImportedResult:
                 return cls("check", event.called, event.passed, event.expected, event.outcome, event.findings)
             case SuiteImported():
                 outcome = "passed" if event.passed == event.expected else "failed"
+                if event.passed is None:
+                    outcome = "inconclusive"
                 return cls("suite", event.called, event.passed, event.expected, outcome, event.findings)
             case LoadImported():
                 parts = (
@@ -104,7 +111,8 @@ def sentence(found: ImportFinding) -> str:
     listed = ", ".join(found.about[:_BRIEF])
     more = len(found.about) - _BRIEF
     about = f"{listed} and {more} more" if more > 0 else listed
-    return SENTENCES[found.finding].format(about=about, found=found.found, out_of=found.out_of)
+    form = SENTENCES[found.finding] + (_BESIDE.get(found.finding, "") if about else "")
+    return form.format(about=about, found=found.found, out_of=found.out_of)
 
 
 def limits(files: Iterable[ImportedFile]) -> list[str]:

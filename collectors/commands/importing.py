@@ -340,6 +340,5 @@ def _tell_result(event: CheckImported | SuiteImported | LoadImported) -> None:
     what = event.type.partition(".")[0]
     done = event.completed if isinstance(event, LoadImported) else event.passed
     names = ", ".join(dict.fromkeys(found.finding.replace("_", " ") for found in event.findings))
-    answer(
-        f"  {what} {event.called}: {done}/{'?' if event.expected is None else event.expected}{f' ({names})' if names else ''}"
-    )
+    counts = "/".join("?" if one is None else str(one) for one in (done, event.expected))
+    answer(f"  {what} {event.called}: {counts}{f' ({names})' if names else ''}")

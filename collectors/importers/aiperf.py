@@ -122,7 +122,7 @@ def _take_summary(reading: Reading) -> Results:
                 *parameter("schedule", only.text("type")),
             ],
             "statistics": figures,
-            "findings": [*findings, *findings_of(figures, None, completed)],
+            "findings": [*findings, *findings_of(figures, None, completed, ("profile_export.jsonl",))],
         },
     )
     began = part.text("start_time")

@@ -202,7 +202,7 @@ def _given(part: Fields) -> Iterator[Given]:
     for metric, unit in _RATES.items():
         rate = metrics.part(metric).part("successful")
         if rate.has("mean"):
-            yield Given(f"{metric}.successful.mean", rate.number("mean"), unit)
+            yield Given(f"{metric}.successful.mean", rate.number("mean"), unit, own="mean")
 
 
 def _distribution(part: Fields) -> Iterator[tuple[str, str | None, str]]:

@@ -83,7 +83,7 @@ def _print_campaign(campaign: CampaignState, state: Campaigns) -> None:
 def _print_import(file: ImportedFile) -> None:
     answer(f"  imported: {file.format}  {file.digest[:19]}")
     for result in file.results.values():
-        counts = f"{result.passed}/{'?' if result.expected is None else result.expected}"
+        counts = "/".join("?" if one is None else str(one) for one in (result.passed, result.expected))
         answer(f"    {result.outcome:<12} {f'{result.what} {result.called}':<40} {counts}")
         for found in result.findings:
             in_lines(sentence(found), 6)

@@ -168,7 +168,7 @@ def test_a_dry_run_refuses_what_the_ledger_holds_already(ledger: Anvil) -> None:
 
 def test_a_dry_run_refuses_what_is_sealed_in_the_ledger(ledger: Anvil) -> None:
     sealed = "It ran on the third host from the left."
-    assert ledger("observe", sealed, "--status", "declared", "--campaign", "one").code == 0
+    assert ledger("observe", sealed, "--status", "declared").code == 0
     content = spelled({**failure(), "decision": sealed})
     ran = ledger("import", written("leak.json", content), "--campaign", "one", "--dry-run")
     assert (ran.code, ran.out) == (1, "")
