@@ -95,8 +95,10 @@ def _number(text: str) -> Value:
 
 @dataclass(frozen=True)
 class Imported:
-    """One import: the file, and what it says, in its order."""
+    """One import: the file, and what it says, in its order. `source` is the event that records it."""
 
+    source: Source
+    stream: str
     file: Figure
     statements: tuple[Statement, ...]
     count: int
@@ -169,7 +171,7 @@ def imported(evidence: Evidence, campaign: Campaign, form: str) -> Imported | No
         if source is not None and isinstance(source.event, ImportRecorded) and source.event.format == form:
             file = source.stated("digest")
             statements = tuple(_statements(evidence, campaign, kept, file))
-            return Imported(file, statements, source.event.statements)
+            return Imported(source, kept.stream, file, statements, source.event.statements)
     return None
 
 
@@ -179,7 +181,7 @@ def every(evidence: Evidence, campaign: Campaign) -> Iterator[Imported]:
         if isinstance(source.event, ImportRecorded):
             file = source.stated("digest")
             statements = tuple(_statements(evidence, campaign, kept, file))
-            yield Imported(file, statements, source.event.statements)
+            yield Imported(source, kept.stream, file, statements, source.event.statements)
 
 
 def _statements(evidence: Evidence, campaign: Campaign, of: Kept, file: Figure) -> Iterator[Statement]:

@@ -3,15 +3,19 @@
 1. A result belongs to the file that it names, in the stream that recorded the import.
 2. A finding was made at the import, from the rows. It is said in one sentence, with its numbers.
 3. What a file does not say of what was tested is a finding of its own, of the file.
+4. Of the many figures of a source people are shown the *main* ones: of each metric the median, p95 and p99, of a count
+   the median alone; its mean where it has no median; rates; and every share of a suite.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from anvil.ledger.events import CheckImported, ImportRecorded, LoadImported, SuiteImported
-from anvil.ledger.events.results import FindingName, ImportFinding
+from anvil.ledger.events.results import FindingName, ImportFinding, SourceStatistic
+from anvil.ledger.statistics import percentile_of
 from anvil.ledger.wording import counted
 
 AnyResult = CheckImported | SuiteImported | LoadImported
@@ -34,6 +38,14 @@ SENTENCES: Mapping[FindingName, str] = {
 }
 _BESIDE: Mapping[FindingName, str] = {"rows_missing": "; rows come with {about}"}
 """What is added where a finding is about something by name."""
+
+_SHOWN = (50, 95, 99)
+COUNTS = frozenset({"tokens", "requests", "chars", "chunks", "bytes"})
+"""The units of what is counted, and neither timed nor a rate."""
+_RATES = frozenset({"tokens_per_s", "requests_per_s"})
+_STATISTIC = re.compile(
+    r"(?:^|(?<=[._]))(?:mean|median|avg|std|min|max|p[0-9]{1,2}|percentiles|successful)(?:[._]|$)"
+)
 
 _BRIEF = 4
 """How many names one sentence lists."""
@@ -136,3 +148,23 @@ def limits(files: Iterable[ImportedFile]) -> list[str]:
 def _limit(name: FindingName, sentences: list[str]) -> str:
     more = f" (and {len(sentences) - 1} more like it)" if len(sentences) > 1 else ""
     return f"Imported evidence, {name.replace('_', ' ')}: {sentences[0]}{more}."
+
+
+def main_figures(figures: Iterable[SourceStatistic]) -> list[SourceStatistic]:
+    """Return the main figures of a source, in its order (rule 4)."""
+    every = list(figures)
+    medians = {_of(one) for one in every if percentile_of(one.statistic or "") == 50}
+    chosen: dict[tuple[str | None, str, int | None], SourceStatistic] = {}
+    for one in every:
+        q = percentile_of(one.statistic or "")
+        is_shown = q in (_SHOWN[:1] if one.unit in COUNTS else _SHOWN)
+        is_mean = one.statistic == "mean" and _of(one) not in medians
+        is_rate = one.unit in _RATES and one.statistic in (None, "sum_over_wall") and one.own != "std"
+        if is_shown or is_mean or is_rate or (one.unit == "ratio" and one.statistic is None):
+            chosen.setdefault((*_of(one), q), one)
+    return list(chosen.values())
+
+
+def _of(figure: SourceStatistic) -> tuple[str | None, str]:
+    """Return of what a figure is a statistic: the item or group, and the column or the metric's name."""
+    return figure.of, figure.column or _STATISTIC.sub("", figure.called)

@@ -38,9 +38,9 @@ def size(ledger: Anvil) -> int:
 
 def results() -> list[Measured]:
     with opened(PLACE, None) as ledger:
-        evidence = Evidence(ledger.record)
+        evidence = Evidence(ledger.record, ledger.artifacts.content)
         campaigns = ledger.record.campaigns.values()
-        return [one for each in campaigns for one in measured(evidence, each, ledger.blobs.get)]
+        return [one for each in campaigns for one in measured(evidence, each)]
 
 
 def test_every_kind_is_recorded_and_verifies_and_nothing_private_is_in_the_log(ledger: Anvil) -> None:

@@ -109,10 +109,10 @@ def take_in(directory: Path, work: Path) -> Folder:
     _anvil(home, "verify")
     names = {f"sha256:{hashlib.sha256(raw).hexdigest()}": name for name, raw in contents.items()}
     with opened(LedgerPlace(home / "anvil-ledger"), None) as ledger:
-        evidence = Evidence(ledger.record)
+        evidence = Evidence(ledger.record, ledger.artifacts.content)
         campaign = ledger.record.campaigns[directory.name]
         results: dict[str, list[Measured]] = {}
-        for one in measured(evidence, campaign, ledger.blobs.get):
+        for one in measured(evidence, campaign):
             results.setdefault(names[str(one.file.value)], []).append(one)
         said = {names[str(one.file.value)]: one for one in every(evidence, campaign)}
     return Folder(directory, results, said, tuple(sorted(contents.keys() - known)))
