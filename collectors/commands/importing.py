@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -98,6 +98,8 @@ class _Import:
     help="What kind of file it is (default: found out by its content).",
 )
 @click.option("--campaign", help="Record under this campaign (default: one of its own for each file).")
+@click.option("--candidate", help="Of which candidate files are that do not say so: a label.")
+@click.option("--attempt", help="Of which attempt files are that do not say so: a label, to compare by.")
 @click.option(
     "--evidence",
     "evidence",
@@ -113,6 +115,8 @@ def import_files(
     files: tuple[Path, ...],
     kind: str | None,
     campaign: str | None,
+    candidate: str | None,
+    attempt: str | None,
     evidence: tuple[Path, ...],
     dry_run: bool,
     as_json: bool,
@@ -128,14 +132,16 @@ def import_files(
     Examples:
       anvil import summary.json --dry-run
       anvil import summary.json --campaign qwen38-27b
-      anvil import capacity-r1.json capacity-r2.json --campaign kernel-ab
+      anvil import capacity-r1.json capacity-r2.json --campaign kernel-ab --attempt tuned
     """
-    if campaign is not None and not Subject.is_label(campaign):
-        raise click.BadParameter(
-            f"{campaign!r} is no label: a-z 0-9 . _ -, beginning with a letter or digit, at most 64",
-            param_hint="--campaign",
-        )
-    imports = [_take_apart(path, kind, campaign) for path in files]
+    for name, given in (("campaign", campaign), ("candidate", candidate), ("attempt", attempt)):
+        if given is not None and not Subject.is_label(given):
+            raise click.BadParameter(
+                f"{given!r} is no label: a-z 0-9 . _ -, beginning with a letter or digit, at most 64",
+                param_hint=f"--{name}",
+            )
+    about = {name: one for name, one in (("candidate", candidate), ("attempt", attempt)) if one is not None}
+    imports = [_assigned(_take_apart(path, kind, campaign), about) for path in files]
     _require_different(imports)
     attached = _matched(imports, evidence)
     indices: list[int] = []
@@ -177,6 +183,35 @@ def _take_apart(path: Path, kind: str | None, campaign: str | None) -> _Import:
         ) from error
     own = "-".join(part for part in ("imported", taken.date, digest.removeprefix("sha256:")[:8]) if part)
     return _Import(path, content, digest, importer.kind, campaign or own, taken)
+
+
+def _assigned(one: _Import, about: Mapping[str, str]) -> _Import:
+    """Return a file with the candidate and attempt that whoever imports it names.
+
+    Raises:
+        ImportRefused: it says another itself, or is a document, which names its own.
+    """
+    if not about:
+        return one
+    if one.is_document:
+        raise ImportRefused(
+            f"{one.path} is a published document, which names its own candidates; nothing was imported",
+            advice="Leave out --candidate and --attempt.",
+        )
+    for said in one.taken.said:
+        for name, given in about.items():
+            own = getattr(said, name)
+            if own not in (None, given):
+                raise ImportRefused(
+                    f"{one.path} says that it is of {name} {own!r}, not of {given!r}; nothing was imported",
+                    advice=f"Leave out --{name}.",
+                )
+    whose = about.get("candidate"), about.get("attempt")
+    said_of = tuple(
+        replace(said, candidate=said.candidate or whose[0], attempt=said.attempt or whose[1])
+        for said in one.taken.said
+    )
+    return replace(one, taken=replace(one.taken, said=said_of))
 
 
 def _digest(content: bytes) -> str:
