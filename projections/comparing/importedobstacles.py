@@ -7,15 +7,19 @@
    note that says so, with the figures.
 4. The state of a cache follows from what is in the rows (`cached_tokens`), or from what was found at the import:
    prompts that shared a prefix. A hint by timing is no state: it is a note.
-5. What files do not say of what was tested is a note: nobody can say that only one thing differs.
+5. A file names its hardware by a word of its own (`rtx-5090`): it is that which was observed here when all its words are
+   in the product's name.
+6. What files do not say of what was tested is a note: nobody can say that only one thing differs.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from fractions import Fraction
 from typing import Literal, get_args
 
+from anvil.ledger.events import HostObserved
 from anvil.ledger.statistics import mean, rounded
 from anvil.projections.comparing import obstacles as ours
 from anvil.projections.comparing.importedcells import Any_, ImportedCell, ImportedRun
@@ -65,7 +69,7 @@ def _compared(
     yield "repetitions", "repetitions", _repetitions(control), _repetitions(treatment)
     yield ("prompts", "actual prompt tokens, by more than 1 %", *_prompts(control, treatment))
     yield "cache", "state of the prefix cache", _cache(control), _cache(treatment)
-    yield "hardware", "hardware", _hardware(control, sides[0]), _hardware(treatment, sides[1])
+    yield ("hardware", "hardware", *_both_hardware(control, treatment, sides))
 
 
 def _protocol(cell: Any_) -> str:
@@ -146,6 +150,29 @@ def _state(run: ImportedRun) -> str | None:
     if len(cached) < run.event.completed:
         return None
     return _CACHED if any(cached) else "cold"
+
+
+def _both_hardware(control: Any_, treatment: Any_, sides: tuple[Side, Side]) -> tuple[str | None, str | None]:
+    """Return the hardware of both sides: the same where a file names what was observed here, in fewer words (rule 5)."""
+    before, after = _hardware(control, sides[0]), _hardware(treatment, sides[1])
+    for cell, side, theirs in ((control, sides[0], after), (treatment, sides[1], before)):
+        if not isinstance(cell, ImportedCell) and theirs is not None:
+            seen = [_products(host) for host in ours.hosts(cell, side)]
+            if seen and all(any(_name_words(theirs) <= _name_words(one) for one in each) for each in seen):
+                return theirs, theirs
+    return before, after
+
+
+def _products(host: HostObserved | None) -> list[str]:
+    """Return the GPUs that a host was observed to place an engine on; without any, its processor."""
+    if host is None:
+        return []
+    gpus = [gpu.product for gpu in host.gpus if gpu.is_placed and gpu.product is not None]
+    return gpus or [host.cpu_product or ""]
+
+
+def _name_words(name: str) -> set[str]:
+    return set(re.findall(r"[a-z0-9]+", name.lower()))
 
 
 def _hardware(cell: Any_, side: Side) -> str | None:

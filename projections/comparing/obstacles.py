@@ -73,8 +73,8 @@ def notes(control: Cell, treatment: Cell, sides: tuple[Side, Side]) -> tuple[str
     found = []
     if _states(control) == _states(treatment) == "unknown":
         found.append("neither side proves the state of its prefix cache")
-    hosts = [host(cell, one) for cell, one in zip((control, treatment), sides, strict=True)]
-    if None in hosts:
+    looked = [host(cell, one) for cell, one in zip((control, treatment), sides, strict=True)]
+    if None in looked:
         found.append("the hardware was not observed on both sides")
     for name, cell in (("control", control), ("treatment", treatment)):
         failed = sum(run.event.failed for run in cell.runs)
@@ -154,6 +154,13 @@ def _hardware(control: Cell, treatment: Cell, sides: tuple[Side, Side]) -> Itera
 
 def host(cell: Cell, one: Side) -> str | None:
     """Return the hardware that was observed last before each of a cell's runs, in words; None when nobody looked."""
+    seen = [None if found is None else _words(found) for found in hosts(cell, one)]
+    known = sorted({word for word in seen if word is not None})
+    return " and ".join(known) if known and None not in seen else None
+
+
+def hosts(cell: Cell, one: Side) -> list[HostObserved | None]:
+    """Return what was observed last of the hardware before each of a cell's runs; None where nobody looked."""
     wanted = {run.source.entry_hash: run.attempt for run in cell.runs}
     runs = [
         (kept.index, wanted[kept.entry_hash])
@@ -161,17 +168,15 @@ def host(cell: Cell, one: Side) -> str | None:
         for kept in launch.events
         if kept.entry_hash in wanted
     ]
-    words = {_seen_before(index, attempt, one.campaign) for index, attempt in runs}
-    known = sorted(word for word in words if word is not None)
-    return " and ".join(known) if known and None not in words else None
+    return [_seen_before(index, attempt, one.campaign) for index, attempt in runs]
 
 
-def _seen_before(index: int, attempt: str, campaign: Campaign) -> str | None:
+def _seen_before(index: int, attempt: str, campaign: Campaign) -> HostObserved | None:
     found = None
     for kept in campaign.general:
         is_of = kept.subject.attempt in (attempt, None) and kept.index < index
         if is_of and isinstance(kept.event, HostObserved):
-            found = _words(kept.event)
+            found = kept.event
     return found
 
 
