@@ -230,11 +230,11 @@ def evidence_limits(evidence: Evidence, campaign: Campaign) -> list[str]:
     for source, kept in _counting(evidence, campaign):
         event = source.event
         if isinstance(event, ImportRecorded) and event.nature == "raw-evidence":
-            files[kept.stream, event.digest] = ImportedFile.of(event, kept.stream)
+            files[kept.stream, event.digest] = ImportedFile.of(event, kept.stream, kept.index)
         elif isinstance(event, CheckImported | SuiteImported | LoadImported):
             file = files.get((kept.stream, event.source))
             if file is not None:
-                results = {**file.results, source.entry_hash: ImportedResult.of(event)}
+                results = {**file.results, source.entry_hash: ImportedResult.of(event, kept.index)}
                 files[kept.stream, event.source] = replace(file, results=results)
     return limits(files.values())
 

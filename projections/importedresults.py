@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from anvil.ledger.events import CheckImported, ImportRecorded, LoadImported, SuiteImported
+from anvil.ledger.events import CheckImported, ImportRecorded, LoadImported, StatementImported, SuiteImported
 from anvil.ledger.events.results import FindingName, ImportFinding, SourceStatistic
 from anvil.ledger.statistics import percentile_of
 from anvil.ledger.wording import counted
@@ -64,18 +64,23 @@ class ImportedResult:
     """Null when the file does not say."""
     outcome: str
     findings: tuple[ImportFinding, ...]
+    index: int
+    """Of its event in this ledger."""
+    figures: tuple[SourceStatistic, ...]
+    """The main ones (rule 4)."""
 
     @classmethod
-    def of(cls, event: AnyResult) -> ImportedResult:
+    def of(cls, event: AnyResult, index: int) -> ImportedResult:
         """Return what is told of an event."""
+        shown = (event.findings, index, tuple(main_figures(event.statistics)))
         match event:
             case CheckImported():
-                return cls("check", event.called, event.passed, event.expected, event.outcome, event.findings)
+                return cls("check", event.called, event.passed, event.expected, event.outcome, *shown)
             case SuiteImported():
                 outcome = "passed" if event.passed == event.expected else "failed"
                 if event.passed is None:
                     outcome = "inconclusive"
-                return cls("suite", event.called, event.passed, event.expected, outcome, event.findings)
+                return cls("suite", event.called, event.passed, event.expected, outcome, *shown)
             case LoadImported():
                 parts = (
                     event.called,
@@ -86,7 +91,22 @@ class ImportedResult:
                 if event.expected is None:
                     outcome = "incomplete"
                 called = " ".join(part for part in parts if part)
-                return cls("load", called, event.completed, event.expected, outcome, event.findings)
+                return cls("load", called, event.completed, event.expected, outcome, *shown)
+
+
+@dataclass(frozen=True)
+class ImportedDecision:
+    """What a published document says was decided: somebody else's words about another run."""
+
+    index: int
+    candidate: str | None
+    said: tuple[str, ...]
+
+    @classmethod
+    def of(cls, event: StatementImported, candidate: str | None, index: int) -> ImportedDecision:
+        """Return what is told of a statement about a decision."""
+        texts = (value.texts or ((value.text,) if value.text is not None else ()) for value in event.values)
+        return cls(index, candidate, tuple(text for each in texts for text in each))
 
 
 @dataclass(frozen=True)
@@ -99,12 +119,16 @@ class ImportedFile:
     stream: str
     not_said: tuple[str, ...]
     withheld: tuple[str, ...]
+    index: int
+    """Of the event that records it."""
     results: Mapping[str, ImportedResult] = field(default_factory=dict)
+    decisions: Mapping[str, ImportedDecision] = field(default_factory=dict)
+    """What a published document says was decided, by entry hash."""
 
     @classmethod
-    def of(cls, event: ImportRecorded, stream: str) -> ImportedFile:
+    def of(cls, event: ImportRecorded, stream: str, index: int) -> ImportedFile:
         """Return what is told of an import."""
-        return cls(event.kind, event.format, event.digest, stream, event.not_said, event.withheld)
+        return cls(event.kind, event.format, event.digest, stream, event.not_said, event.withheld, index)
 
     def sentences(self) -> Iterator[str]:
         """Yield what a reader must know of it, one sentence each."""
@@ -112,6 +136,15 @@ class ImportedFile:
             yield f"not said: {', '.join(self.not_said)}"
         if self.withheld:
             yield f"said only in the file: {', '.join(self.withheld)}"
+
+
+def figure_words(figure: SourceStatistic) -> str:
+    """Return a figure of a source in words: its name there, of what, the number as it is spelled, what it is."""
+    of = "" if figure.of is None else f" of {figure.of}"
+    meant = figure.definition or "the tool's own"
+    again = {"same": "same from rows", "differs": "otherwise from rows", "no_rows": "not made again"}
+    number = "null" if figure.number is None else f"{figure.number} {figure.unit}"
+    return f"{figure.called}{of} = {number}  {meant}, {again[figure.remade]}"
 
 
 def _each(value: int | None, form: str) -> str:

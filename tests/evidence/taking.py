@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import subprocess
 import sys
@@ -121,6 +122,11 @@ def take_in(directory: Path, work: Path) -> Folder:
 def status(directory: Path, work: Path) -> str:
     """Return what `anvil status` says of a folder that was taken in."""
     return _anvil(work / directory.name, "status", "--campaign", directory.name)
+
+
+def status_members(directory: Path, work: Path) -> Any:
+    """Return the same for programs."""
+    return json.loads(_anvil(work / directory.name, "status", "--campaign", directory.name, "--json"))
 
 
 def _anvil(home: Path, *arguments: object) -> str:
