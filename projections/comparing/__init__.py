@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from anvil.projections.comparing.comparison import Comparison, Pair, Shown, compare
+from anvil.projections.comparing.comparison import Comparison, Pair, Shown, beside, compare
 from anvil.projections.comparing.differences import Difference, differences
 from anvil.projections.comparing.engines import Acceptance, Cache
 from anvil.projections.comparing.experiments import Experiment
@@ -22,6 +22,7 @@ __all__ = [
     "Shown",
     "Side",
     "Unknown",
+    "beside",
     "compare",
     "differences",
     "side",

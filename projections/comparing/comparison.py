@@ -190,6 +190,11 @@ def _imported(
     return Pair(_key(control, by_candidate), control, treatment, against, notes_, shown, None)
 
 
+def beside(pair: Pair) -> tuple[Shown, ...]:
+    """Return the metrics of a pair of which a side was imported, whatever stands in the way of comparing them."""
+    return tuple(_brought(pair.control, pair.treatment, one) for one in wanted(pair.control, pair.treatment))
+
+
 def _few(name: str, cell: Any_, common: Iterable[Wanted], at: int) -> list[str]:
     return [
         f"{name}: n-unsupported, a p50 of {samples} samples: {', '.join(labels)}"

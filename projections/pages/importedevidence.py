@@ -1,4 +1,4 @@
-"""What other tools measured, in the order in which a page shows it: each result, and then the files.
+"""What other tools measured, in the order in which a page shows it: each result, what stands side by side, and then the files.
 
 A result is a heading, what is said of it, and a table with one line for each figure. Nothing is left out.
 """
@@ -23,14 +23,16 @@ def blocks(document: Mapping[str, Any]) -> list[Block]:
     made: list[Block] = []
     for name, word in _KINDS.items():
         for result in items(section[name]):
-            made += _result(word, result)
+            made += _result(f"{word} {result['called'].text} of {result['tool'].text}", result)
+    for compared in section.get("comparisons", ()):
+        made += _result(f"{compared['treatment'].text} against {compared['control'].text}", compared)
     for number, file in enumerate(items(section["files"]), 1):
         made += [Block("heading", f"File {number}: {file['kind'].text}", 3), *outline(file, 4)]
     return made
 
 
-def _result(word: str, result: Mapping[str, Any]) -> list[Block]:
-    heading = Block("heading", f"{word} {result['called'].text} of {result['tool'].text}", 3)
+def _result(title: str, result: Mapping[str, Any]) -> list[Block]:
+    heading = Block("heading", title, 3)
     told = {key: value for key, value in result.items() if isinstance(value, Shown)}
     listed = {key: value for key, value in result.items() if key not in told}
     return [heading, *outline(told, 4), *outline(listed, 4)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from copy import deepcopy
 from fractions import Fraction
 from pathlib import Path
@@ -227,6 +228,43 @@ def test_rows_on_one_side_only_give_no_metric(ledger: Anvil) -> None:
     ran = ledger("compare", "one/a", "one/b")
     assert ran.code == 1
     assert "not compared" in ran.out
+
+
+# --- in documents -----------------------------------------------------------------------------------------------
+
+
+def in_document(anvil: Anvil) -> Any:
+    ran = anvil("render", "sanitized-qualification-summary.v1", "--campaign", "one")
+    assert ran.code == 0, ran.err
+    return json.loads(ran.out)["imported_evidence"].get("comparisons")
+
+
+def test_a_document_puts_attempts_side_by_side_and_says_what_stands_in_the_way(ledger: Anvil) -> None:
+    runs(ledger, "a", 0)
+    runs(ledger, "b", 11.1)
+    (made,) = in_document(ledger)
+    assert (made["control"], made["treatment"]) == ("a", "b")
+    assert made["treatment_load"] == "anvil-serving capacity-v3 c1 1024-tokens"
+    assert [one["what"] for one in made["not_compared"]] == ["state of the prefix cache (unknown)"]
+    ttft = made["metrics"][0]
+    assert (ttft["metric"], ttft["control"], ttft["treatment"]) == (TTFT, 111.0, 122.1)
+    assert (ttft["control_runs"], ttft["treatment_runs"], ttft["delta_percent"]) == (3, 3, None)
+
+
+def test_a_document_states_a_difference_where_nothing_stands_in_the_way(ledger: Anvil) -> None:
+    shared = {"thinking_mode": "disabled", "reasoning_effort": None, "shared_prefix_burst": True}
+    runs(ledger, "a", 0, serve_flags=shared)
+    runs(ledger, "b", 11.1, serve_flags=shared)
+    (made,) = in_document(ledger)
+    assert made["not_compared"] == []
+    assert made["metrics"][0]["delta_percent"] == 10.0
+    page = ledger("render", "sanitized-qualification-summary.v1", "--campaign", "one", "--format", "md").out
+    assert "### b against a" in page
+
+
+def test_a_document_with_one_attempt_or_none_compares_nothing(ledger: Anvil) -> None:
+    runs(ledger, "a", 0)
+    assert in_document(ledger) is None
 
 
 # --- who says whose it is -----------------------------------------------------------------------------------

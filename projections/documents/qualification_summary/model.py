@@ -226,6 +226,41 @@ class ImportedLoad(_ImportedResult):
     failed: Count | None
 
 
+class StandsInTheWay(_Shape):
+    """One thing that is not the same, or not known, and what it is on both sides."""
+
+    what: str
+    control: str
+    treatment: str
+
+
+class ComparedMetric(_Shape):
+    """One metric on both sides."""
+
+    metric: str = Field(description="The id of its definition, or the tool's own name.")
+    statistic: str
+    unit: str
+    control: int | Decimal | None
+    control_runs: Count
+    treatment: int | Decimal | None
+    treatment_runs: Count
+    delta_percent: int | Decimal | None = Field(description="Null where something stands in the way.")
+
+
+class ImportedComparison(_Shape):
+    """One load of two attempts, of which one at least was imported."""
+
+    control: str
+    treatment: str
+    control_load: str
+    treatment_load: str
+    not_compared: tuple[StandsInTheWay, ...] = Field(
+        strict=False, description="Why no difference is stated; empty when one is."
+    )
+    notes: tuple[str, ...] = Field(strict=False)
+    metrics: tuple[ComparedMetric, ...] = Field(strict=False)
+
+
 class ImportedEvidence(_Shape):
     """What other tools measured and wrote."""
 
@@ -233,6 +268,9 @@ class ImportedEvidence(_Shape):
     checks: tuple[ImportedCheck, ...] = Field(strict=False)
     suites: tuple[ImportedSuite, ...] = Field(strict=False)
     loads: tuple[ImportedLoad, ...] = Field(strict=False)
+    comparisons: tuple[ImportedComparison, ...] = Field(
+        default=(), strict=False, description="Only there when attempts have like loads."
+    )
 
 
 class QualificationSummary(_Shape):

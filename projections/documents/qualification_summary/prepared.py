@@ -30,6 +30,7 @@ from anvil.projections.plans import Plans
 from anvil.projections.record import Campaign
 from anvil.projections.recorded.campaign import Recorded
 from anvil.projections.recorded.experiments import Experiment, divided
+from anvil.projections.recorded.importedcomparisons import listed
 from anvil.projections.recorded.importedevidence import ImportedEvidence
 
 
@@ -46,7 +47,7 @@ def prepare(evidence: Evidence, campaign: Campaign, _candidate: str) -> Prepared
     brought = ImportedEvidence.of(evidence, campaign)
     if recorded is None and source is not None:
         limit = limit_of(source, said.quoted(), (*brought.notes(), *beside))
-        return Prepared(_with(earlier.figures(source, said), brought), limit)
+        return Prepared(_with(earlier.figures(source, said), brought, evidence, campaign), limit)
     if recorded is None:
         recorded = _without_runs(evidence, campaign, brought)
     experiments = divided(recorded)[1]
@@ -58,7 +59,7 @@ def prepare(evidence: Evidence, campaign: Campaign, _candidate: str) -> Prepared
         root = type(root)({**root.fields, "caveats": before.fields["caveats"]})
     notes = (*_notes(summary, source, experiments), *brought.notes(), *beside)
     limit = EvidenceLimit(tuple(summary.claims()), (), notes, said.quoted(), recorded.candidates)
-    return Prepared(_with(root, brought), limit)
+    return Prepared(_with(root, brought, evidence, campaign), limit)
 
 
 def _without_runs(evidence: Evidence, campaign: Campaign, brought: ImportedEvidence) -> Recorded:
@@ -76,12 +77,13 @@ def _without_runs(evidence: Evidence, campaign: Campaign, brought: ImportedEvide
     return Recorded(evidence, campaign, plans, looked_at=brought.looked_at(), days=brought.days())
 
 
-def _with(root: Group, brought: ImportedEvidence) -> Group:
-    """Return the figures with those of other tools beside them."""
+def _with(root: Group, brought: ImportedEvidence, evidence: Evidence, campaign: Campaign) -> Group:
+    """Return the figures with those of other tools beside them (rule 4)."""
     date = root.fields["date"]
     if not isinstance(date, Figure):
         raise Unsupported("the date of a document is a figure")
-    return Group({**root.fields, "imported": brought.group(date)})
+    fields = {**brought.group(date).fields, "comparisons": listed(evidence, campaign, date)}
+    return Group({**root.fields, "imported": Group(fields)})
 
 
 def _notes(summary: Summary, source: Imported | None, experiments: tuple[Experiment, ...]) -> Iterator[str]:
