@@ -5,16 +5,18 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 from support.tools import EVIDENCE
 
 from evidence.campaigns import CAMPAIGNS
-from evidence.taking import status_members, take_in
+from evidence.taking import run_anvil, status_members, take_in
 
 pytestmark = pytest.mark.needs("evidence")
 
+NAME = "sanitized-qualification-summary.v1"
 FEW, PREFIX, MISSED, FAILED = "percentile_unsupported", "shared_prefix", "target_missed", "partly_failed"
 UNCOUNTED, DESPITE, ZERO = "reasoning_seen_not_counted", "reasoning_despite_disabled", "zero_without_samples"
 NO_ROWS, NO_ANSWER = "rows_missing", "check_without_observation"
@@ -82,9 +84,14 @@ SAID: dict[str, set[str]] = {
 
 
 @pytest.fixture(scope="module")
-def told(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
+def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("findings")
+
+
+@pytest.fixture(scope="module")
+def told(work: Path) -> dict[str, dict[str, Any]]:
     """Folder to file to what `anvil status` tells of it."""
-    work, found = tmp_path_factory.mktemp("findings"), {}
+    found = {}
     for name in CAMPAIGNS:
         take_in(EVIDENCE / name, work)
         names = {
@@ -94,6 +101,18 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
         (campaign,) = status_members(EVIDENCE / name, work)["campaigns"]
         found[name] = {names[file["digest"]]: file for file in campaign["imports"]}
     return found
+
+
+@pytest.mark.parametrize("folder", CAMPAIGNS)
+def test_a_document_of_the_files_alone_says_each_kind_of_it_in_its_limits(
+    folder: str, told: dict[str, dict[str, Any]], work: Path
+) -> None:
+    home = work / folder
+    run_anvil(home, "render", NAME, "--campaign", folder, "--provenance", "p.json")
+    notes = " ".join(json.loads((home / "p.json").read_text())["evidence_limit"]["notes"])
+    for kind in {one for file in told[folder].values() for one in findings(file)}:
+        assert f"Imported evidence, {kind.replace('_', ' ')}: " in notes, kind
+    assert "imported files what was tested is not wholly said: " in notes
 
 
 def findings(file: Any) -> set[str]:

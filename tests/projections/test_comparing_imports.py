@@ -6,22 +6,26 @@ import hashlib
 from dataclasses import replace
 from typing import Any
 
+import pytest
 from support.evidence_files import benchmark, spelled
 from support.fine.stage import Line, Public, Stage
 from support.sides import PLAIN, play, recipe
 
 from anvil.collectors.importers import importer_of
+from anvil.ledger.errors import PublicationRefused
 from anvil.ledger.events import HostObserved, ImportRecorded
 from anvil.ledger.events.surroundings import Gpu
 from anvil.projections.comparing import Comparison, Unknown, compare, side
+from anvil.projections.document import find
 from anvil.projections.evidence import Evidence
+from anvil.projections.rendering import draft
 
 EVERY: frozenset[Unknown] = frozenset({"protocol", "cache", "hardware"})
 OURS = (100, 102, 98)
 
 
-def taken_in(stage: Stage, attempt: str, file: dict[str, Any]) -> None:
-    """Tell the events of a file, with its rows."""
+def taken_in(stage: Stage, attempt: str, file: dict[str, Any], rows_are: bytes | None = None) -> None:
+    """Tell the events of a file, with its rows, or with other bytes in their place."""
     content = spelled(file)
     digest = f"sha256:{hashlib.sha256(content).hexdigest()}"
     importer = importer_of(content, None)
@@ -38,7 +42,7 @@ def taken_in(stage: Stage, attempt: str, file: dict[str, Any]) -> None:
     )
     stage.tell(event, None, attempt, role="operator", artifacts={"source": content})
     for said in taken.said:
-        rows = {} if said.rows is None else {"rows": Public(said.rows.encode())}
+        rows = {} if said.rows is None else {"rows": Public(rows_are or said.rows.encode())}
         stage.tell(said.event, said.candidate, attempt, role="operator", artifacts=rows)
 
 
@@ -146,3 +150,42 @@ def test_another_load_is_no_pair() -> None:
     made = beside(concurrency=4)
     assert made.pairs == ()
     assert (len(made.only_control), len(made.only_treatment)) == (1, 1)
+
+
+# --- rows that are none -----------------------------------------------------------------------------------------
+
+HEAD = b'{"columns":[],"schema":"anvil.imported.rows/1"}\n'
+
+NO_ROWS: dict[str, bytes] = {
+    "no JSON": b"rows\n",
+    "cut off": HEAD[:-1],
+    "an empty line": HEAD + b"\n",
+    "another format": HEAD.replace(b"/1", b"/2"),
+    "not canonical": HEAD.replace(b":", b": "),
+    "no row": HEAD + b'{"index":0}\n',
+    "a row of other columns": HEAD
+    + b'{"failure":null,"finish_reason":null,"group":null,"index":0,"item":null,"outcome":"passed",'
+    b'"position":"$","repetition":null,"values":{"ttft":"1"}}\n',
+}
+
+
+@pytest.mark.parametrize("what", NO_ROWS)
+def test_rows_that_are_none_are_one_clear_refusal(what: str) -> None:
+    """Of a comparison and of a document: nothing is made of what cannot be read."""
+    stage = Stage("mine")
+    for attempt in ("a", "b"):
+        taken_in(stage, attempt, theirs(1, 110.0, run_id=attempt), NO_ROWS[what])
+    record, artifacts = stage.played()
+    known = Evidence(record, artifacts.content)
+    with pytest.raises(PublicationRefused, match=r"artifact rows of event .* are no rows"):
+        side(known, "mine/a")
+    with pytest.raises(PublicationRefused, match=r"artifact rows of event .* are no rows"):
+        draft(record, artifacts, find("sanitized-qualification-summary.v1"))
+
+
+def test_rows_that_are_not_at_hand_are_one_clear_refusal() -> None:
+    stage = Stage("mine")
+    taken_in(stage, "a", theirs(1, 110.0))
+    record, _ = stage.played()
+    with pytest.raises(PublicationRefused, match="are not at hand, and no event says that they are gone"):
+        side(Evidence(record), "mine/a")
