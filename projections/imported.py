@@ -252,12 +252,13 @@ def has_imports(campaign: Campaign) -> bool:
 
 
 def candidates(evidence: Evidence, campaign: Campaign) -> list[str]:
-    """Return the candidates that imported files name, each once, in order."""
+    """Return the candidates that imported documents name, each once, in order; raw evidence declares none."""
     named = (
         kept.subject.candidate
         for kept in campaign.general
         if isinstance(kept.event, StatementImported)
         and kept.event.topic == "candidate"
+        and kept.event.nature == "published-document"
         and evidence.source(kept) is not None
     )
     return list(dict.fromkeys(name for name in named if name is not None))

@@ -40,7 +40,9 @@ class Measured:
 
     def stated(self, *path: str | int) -> Figure:
         """Return a clear field of the event."""
-        return derive("as an imported file holds it", _first, self.source.stated(*path), self.file)
+        held = self.source.stated(*path)
+        rule = "the imported file does not say" if held.value is None else "as an imported file holds it"
+        return derive(rule, _first, held, self.file)
 
     def statistic(self, name: str, column: str, of: str | None = None) -> Figure:
         """Return a statistic of a column over all rows, or over those of an item or group (rules 1 and 2).

@@ -28,6 +28,8 @@ from anvil.projections.record import Campaign
 PLACES = 6
 """Decimals of what is made from rows: of milliseconds, nanoseconds."""
 
+_NO_METRIC = "none of our metrics is meant"
+
 PROMPT_TOKENS = "prompt_tokens"
 
 Field = Figure | Group | Listing
@@ -216,8 +218,8 @@ def _given(one: Measured, at: int, figure: SourceStatistic) -> Group:
     return Group(
         {
             "called": one.stated("statistics", at, "called"),
-            "of": one.stated("statistics", at, "of"),
-            "metric": one.stated("statistics", at, "definition"),
+            "of": _or_null(one, at, "of", "of all of them"),
+            "metric": _or_null(one, at, "definition", _NO_METRIC),
             "statistic": derive("the statistic by its name", lambda _: words, named),
             "unit": one.stated("statistics", at, "unit"),
             "n": one.counted(figure),
@@ -228,6 +230,11 @@ def _given(one: Measured, at: int, figure: SourceStatistic) -> Group:
             "status": _status(spelled, remade),
         }
     )
+
+
+def _or_null(one: Measured, at: int, field: str, why: str) -> Figure:
+    stated = one.stated("statistics", at, field)
+    return stated if stated.value is not None else derive(why, lambda _: None, stated)
 
 
 def _own(one: Measured, column: Column) -> Group:
@@ -249,7 +256,9 @@ def _own(one: Measured, column: Column) -> Group:
         {
             "called": one.made("a column of the rows, by the file's name for it", column.called),
             "of": one.made("of all rows", None),
-            "metric": one.made("the metric of the column", column.definition),
+            "metric": one.made(
+                "the metric of the column" if column.definition else _NO_METRIC, column.definition
+            ),
             "statistic": one.made("the statistic by its name", statistic),
             "unit": one.made("the unit of the column", column.unit),
             "n": one.counted(figure),
