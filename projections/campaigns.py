@@ -62,7 +62,7 @@ from anvil.ledger.events.recipes import DeclaredCandidate
 from anvil.projections import attempts as of_attempt
 from anvil.projections import standing
 from anvil.projections.attempts import AttemptState, Runs
-from anvil.projections.importedresults import AnyResult, ImportedFile, ImportedResult
+from anvil.projections.importedresults import AnyResult, ImportedDecision, ImportedFile, ImportedResult
 from anvil.projections.judgements import Decision, Note, Waiver
 from anvil.projections.seen import Seen
 from anvil.projections.standing import Correction, Standing
@@ -196,7 +196,7 @@ def step(state: Campaigns, seen: Seen) -> Campaigns:  # noqa: C901  # one line a
         case DecisionRecorded():
             return _decide(_stand(state, seen, event), seen, event)
         case ImportRecorded():
-            taken_in = {seen.entry_hash: ImportedFile.of(event, header.stream)}
+            taken_in = {seen.entry_hash: ImportedFile.of(event, header.stream, seen.index)}
             return _campaign(state, seen, lambda c: replace(c, imports={**c.imports, **taken_in}))
         case StatementImported():
             return _statement(state, seen, event)
@@ -265,25 +265,35 @@ def _declare(state: Campaigns, seen: Seen, event: RecipeDeclared) -> Campaigns:
 
 
 def _statement(state: Campaigns, seen: Seen, event: StatementImported) -> Campaigns:
-    """Count what a file calls a caveat or a gap among those of the campaign."""
+    """Count what a file calls a caveat or a gap among those of the campaign, and keep what it says was decided."""
     text = "; ".join(value.text for value in event.values if value.text is not None)
     said = {seen.entry_hash: Note(seen.index, seen.entry_hash, text)}
     if event.topic == "caveat":
         return _campaign(state, seen, lambda c: replace(c, caveats={**c.caveats, **said}))
     if event.topic == "gap":
         return _campaign(state, seen, lambda c: replace(c, gaps={**c.gaps, **said}))
+    if event.topic == "decision":
+        decided = ImportedDecision.of(event, seen.header.subject.candidate, seen.index)
+        added = {seen.entry_hash: decided}
+        return _file(state, seen, event.source, lambda f: replace(f, decisions={**f.decisions, **added}))
     return state
 
 
 def _result(state: Campaigns, seen: Seen, event: AnyResult) -> Campaigns:
-    """Add a result to the file that it names, in the stream that recorded the file."""
-    found = {seen.entry_hash: ImportedResult.of(event)}
+    """Add a result to the file that it names."""
+    found = {seen.entry_hash: ImportedResult.of(event, seen.index)}
+    return _file(state, seen, event.source, lambda file: replace(file, results={**file.results, **found}))
+
+
+def _file(
+    state: Campaigns, seen: Seen, digest: str, change: Callable[[ImportedFile], ImportedFile]
+) -> Campaigns:
+    """Change the file that an event names, in the stream that recorded it."""
+    wanted = (seen.header.stream, digest)
 
     def changed(campaign: CampaignState) -> CampaignState:
         imports = {
-            name: replace(file, results={**file.results, **found})
-            if (file.stream, file.digest) == (seen.header.stream, event.source)
-            else file
+            name: change(file) if (file.stream, file.digest) == wanted else file
             for name, file in campaign.imports.items()
         }
         return replace(campaign, imports=imports)
@@ -335,7 +345,11 @@ def _retract(state: Campaigns, target: str) -> Campaigns:
             waivers=_without(campaign.waivers, target),
             decisions=_without(campaign.decisions, target),
             imports={
-                name: replace(file, results=_without(file.results, target))
+                name: replace(
+                    file,
+                    results=_without(file.results, target),
+                    decisions=_without(file.decisions, target),
+                )
                 for name, file in _without(campaign.imports, target).items()
             },
         )

@@ -28,7 +28,7 @@ DOCUMENTS: dict[str, str] = {
 
 NOTHING_RUN = (
     "`anvil run RECIPE` records a run; `anvil import FILE --campaign NAME` takes in a published document. Of files of"
-    " measuring tools alone no document is made: `anvil status` shows what they say."
+    " measuring tools alone only sanitized-qualification-summary.v1 is made; `anvil status` shows what they say."
 )
 """What to do when a campaign holds nothing that a document could be about."""
 

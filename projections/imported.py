@@ -95,8 +95,10 @@ def _number(text: str) -> Value:
 
 @dataclass(frozen=True)
 class Imported:
-    """One import: the file, and what it says, in its order."""
+    """One import: the file, and what it says, in its order. `source` is the event that records it."""
 
+    source: Source
+    stream: str
     file: Figure
     statements: tuple[Statement, ...]
     count: int
@@ -169,7 +171,7 @@ def imported(evidence: Evidence, campaign: Campaign, form: str) -> Imported | No
         if source is not None and isinstance(source.event, ImportRecorded) and source.event.format == form:
             file = source.stated("digest")
             statements = tuple(_statements(evidence, campaign, kept, file))
-            return Imported(file, statements, source.event.statements)
+            return Imported(source, kept.stream, file, statements, source.event.statements)
     return None
 
 
@@ -179,7 +181,7 @@ def every(evidence: Evidence, campaign: Campaign) -> Iterator[Imported]:
         if isinstance(source.event, ImportRecorded):
             file = source.stated("digest")
             statements = tuple(_statements(evidence, campaign, kept, file))
-            yield Imported(file, statements, source.event.statements)
+            yield Imported(source, kept.stream, file, statements, source.event.statements)
 
 
 def _statements(evidence: Evidence, campaign: Campaign, of: Kept, file: Figure) -> Iterator[Statement]:
@@ -228,11 +230,11 @@ def evidence_limits(evidence: Evidence, campaign: Campaign) -> list[str]:
     for source, kept in _counting(evidence, campaign):
         event = source.event
         if isinstance(event, ImportRecorded) and event.nature == "raw-evidence":
-            files[kept.stream, event.digest] = ImportedFile.of(event, kept.stream)
+            files[kept.stream, event.digest] = ImportedFile.of(event, kept.stream, kept.index)
         elif isinstance(event, CheckImported | SuiteImported | LoadImported):
             file = files.get((kept.stream, event.source))
             if file is not None:
-                results = {**file.results, source.entry_hash: ImportedResult.of(event)}
+                results = {**file.results, source.entry_hash: ImportedResult.of(event, kept.index)}
                 files[kept.stream, event.source] = replace(file, results=results)
     return limits(files.values())
 
@@ -250,12 +252,13 @@ def has_imports(campaign: Campaign) -> bool:
 
 
 def candidates(evidence: Evidence, campaign: Campaign) -> list[str]:
-    """Return the candidates that imported files name, each once, in order."""
+    """Return the candidates that imported documents name, each once, in order; raw evidence declares none."""
     named = (
         kept.subject.candidate
         for kept in campaign.general
         if isinstance(kept.event, StatementImported)
         and kept.event.topic == "candidate"
+        and kept.event.nature == "published-document"
         and evidence.source(kept) is not None
     )
     return list(dict.fromkeys(name for name in named if name is not None))

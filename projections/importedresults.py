@@ -3,15 +3,19 @@
 1. A result belongs to the file that it names, in the stream that recorded the import.
 2. A finding was made at the import, from the rows. It is said in one sentence, with its numbers.
 3. What a file does not say of what was tested is a finding of its own, of the file.
+4. Of the many figures of a source people are shown the *main* ones: of each metric the median, p95 and p99, of a count
+   the median alone; its mean where it has no median; rates; and every share of a suite.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from anvil.ledger.events import CheckImported, ImportRecorded, LoadImported, SuiteImported
-from anvil.ledger.events.results import FindingName, ImportFinding
+from anvil.ledger.events import CheckImported, ImportRecorded, LoadImported, StatementImported, SuiteImported
+from anvil.ledger.events.results import FindingName, ImportFinding, SourceStatistic
+from anvil.ledger.statistics import percentile_of
 from anvil.ledger.wording import counted
 
 AnyResult = CheckImported | SuiteImported | LoadImported
@@ -30,7 +34,19 @@ SENTENCES: Mapping[FindingName, str] = {
     "message_missing": "{found} of {out_of} failures do not say why",
     "target_missed": "the prompt had {found} tokens, {out_of} were aimed at",
     "verdict_differs": "by its own rule the verdict would be another: {about}",
+    "rows_missing": "without rows {found} figures cannot be made again, and stand at the tool's word",
 }
+_BESIDE: Mapping[FindingName, str] = {"rows_missing": "; rows come with {about}"}
+"""What is added where a finding is about something by name."""
+
+_SHOWN = (50, 95, 99)
+COUNTS = frozenset({"tokens", "requests", "chars", "chunks", "bytes"})
+"""The units of what is counted, and neither timed nor a rate."""
+_RATES = frozenset({"tokens_per_s", "requests_per_s"})
+_STATISTIC = re.compile(
+    r"(?:^|(?<=[._]))(?:mean|median|avg|std|min|max|p[0-9]{1,2}|percentiles|successful)(?:[._]|$)"
+)
+
 _BRIEF = 4
 """How many names one sentence lists."""
 
@@ -42,21 +58,29 @@ class ImportedResult:
     what: str
     """`check`, `suite` or `load`."""
     called: str
-    passed: int
+    passed: int | None
+    """Null when nobody says what passed."""
     expected: int | None
     """Null when the file does not say."""
     outcome: str
     findings: tuple[ImportFinding, ...]
+    index: int
+    """Of its event in this ledger."""
+    figures: tuple[SourceStatistic, ...]
+    """The main ones (rule 4)."""
 
     @classmethod
-    def of(cls, event: AnyResult) -> ImportedResult:
+    def of(cls, event: AnyResult, index: int) -> ImportedResult:
         """Return what is told of an event."""
+        shown = (event.findings, index, tuple(main_figures(event.statistics)))
         match event:
             case CheckImported():
-                return cls("check", event.called, event.passed, event.expected, event.outcome, event.findings)
+                return cls("check", event.called, event.passed, event.expected, event.outcome, *shown)
             case SuiteImported():
                 outcome = "passed" if event.passed == event.expected else "failed"
-                return cls("suite", event.called, event.passed, event.expected, outcome, event.findings)
+                if event.passed is None:
+                    outcome = "inconclusive"
+                return cls("suite", event.called, event.passed, event.expected, outcome, *shown)
             case LoadImported():
                 parts = (
                     event.called,
@@ -67,7 +91,22 @@ class ImportedResult:
                 if event.expected is None:
                     outcome = "incomplete"
                 called = " ".join(part for part in parts if part)
-                return cls("load", called, event.completed, event.expected, outcome, event.findings)
+                return cls("load", called, event.completed, event.expected, outcome, *shown)
+
+
+@dataclass(frozen=True)
+class ImportedDecision:
+    """What a published document says was decided: somebody else's words about another run."""
+
+    index: int
+    candidate: str | None
+    said: tuple[str, ...]
+
+    @classmethod
+    def of(cls, event: StatementImported, candidate: str | None, index: int) -> ImportedDecision:
+        """Return what is told of a statement about a decision."""
+        texts = (value.texts or ((value.text,) if value.text is not None else ()) for value in event.values)
+        return cls(index, candidate, tuple(text for each in texts for text in each))
 
 
 @dataclass(frozen=True)
@@ -80,12 +119,16 @@ class ImportedFile:
     stream: str
     not_said: tuple[str, ...]
     withheld: tuple[str, ...]
+    index: int
+    """Of the event that records it."""
     results: Mapping[str, ImportedResult] = field(default_factory=dict)
+    decisions: Mapping[str, ImportedDecision] = field(default_factory=dict)
+    """What a published document says was decided, by entry hash."""
 
     @classmethod
-    def of(cls, event: ImportRecorded, stream: str) -> ImportedFile:
+    def of(cls, event: ImportRecorded, stream: str, index: int) -> ImportedFile:
         """Return what is told of an import."""
-        return cls(event.kind, event.format, event.digest, stream, event.not_said, event.withheld)
+        return cls(event.kind, event.format, event.digest, stream, event.not_said, event.withheld, index)
 
     def sentences(self) -> Iterator[str]:
         """Yield what a reader must know of it, one sentence each."""
@@ -93,6 +136,15 @@ class ImportedFile:
             yield f"not said: {', '.join(self.not_said)}"
         if self.withheld:
             yield f"said only in the file: {', '.join(self.withheld)}"
+
+
+def figure_words(figure: SourceStatistic) -> str:
+    """Return a figure of a source in words: its name there, of what, the number as it is spelled, what it is."""
+    of = "" if figure.of is None else f" of {figure.of}"
+    meant = figure.definition or "the tool's own"
+    again = {"same": "same from rows", "differs": "otherwise from rows", "no_rows": "not made again"}
+    number = "null" if figure.number is None else f"{figure.number} {figure.unit}"
+    return f"{figure.called}{of} = {number}  {meant}, {again[figure.remade]}"
 
 
 def _each(value: int | None, form: str) -> str:
@@ -104,7 +156,8 @@ def sentence(found: ImportFinding) -> str:
     listed = ", ".join(found.about[:_BRIEF])
     more = len(found.about) - _BRIEF
     about = f"{listed} and {more} more" if more > 0 else listed
-    return SENTENCES[found.finding].format(about=about, found=found.found, out_of=found.out_of)
+    form = SENTENCES[found.finding] + (_BESIDE.get(found.finding, "") if about else "")
+    return form.format(about=about, found=found.found, out_of=found.out_of)
 
 
 def limits(files: Iterable[ImportedFile]) -> list[str]:
@@ -128,3 +181,23 @@ def limits(files: Iterable[ImportedFile]) -> list[str]:
 def _limit(name: FindingName, sentences: list[str]) -> str:
     more = f" (and {len(sentences) - 1} more like it)" if len(sentences) > 1 else ""
     return f"Imported evidence, {name.replace('_', ' ')}: {sentences[0]}{more}."
+
+
+def main_figures(figures: Iterable[SourceStatistic]) -> list[SourceStatistic]:
+    """Return the main figures of a source, in its order (rule 4)."""
+    every = list(figures)
+    medians = {_of(one) for one in every if percentile_of(one.statistic or "") == 50}
+    chosen: dict[tuple[str | None, str, int | None], SourceStatistic] = {}
+    for one in every:
+        q = percentile_of(one.statistic or "")
+        is_shown = q in (_SHOWN[:1] if one.unit in COUNTS else _SHOWN)
+        is_mean = one.statistic == "mean" and _of(one) not in medians
+        is_rate = one.unit in _RATES and one.statistic in (None, "sum_over_wall") and one.own != "std"
+        if is_shown or is_mean or is_rate or (one.unit == "ratio" and one.statistic is None):
+            chosen.setdefault((*_of(one), q), one)
+    return list(chosen.values())
+
+
+def _of(figure: SourceStatistic) -> tuple[str | None, str]:
+    """Return of what a figure is a statistic: the item or group, and the column or the metric's name."""
+    return figure.of, figure.column or _STATISTIC.sub("", figure.called)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ import click
 from anvil.collectors.importers import KINDS, importer_of
 from anvil.collectors.importers.interface import ImportRefused, Said, Taken
 from anvil.ledger.blobs import BlobStore
-from anvil.ledger.commands.output import answer, answer_json, json_option, place
+from anvil.ledger.commands.output import answer, answer_json, json_option, place, say
 from anvil.ledger.commands.surroundings import require_publishable
 from anvil.ledger.drafts import Attachment, Draft
 from anvil.ledger.entry import read_entry
@@ -99,6 +99,8 @@ class _Import:
     help=f"What kind of file it is (default: found out by its content): {', '.join(KINDS)}.",
 )
 @click.option("--campaign", help="Record under this campaign (default: one of its own for each file).")
+@click.option("--candidate", help="Of which candidate files are that do not say so: a label.")
+@click.option("--attempt", help="Of which attempt files are that do not say so: a label, to compare by.")
 @click.option(
     "--evidence",
     "evidence",
@@ -106,12 +108,16 @@ class _Import:
     type=_file,
     help="Raw evidence whose SHA-256 a FILE states, to keep with it, privately. May be repeated.",
 )
-@click.option("--dry-run", is_flag=True, help="Only say what would be recorded; no ledger is needed.")
+@click.option(
+    "--dry-run", is_flag=True, help="Only say what would be recorded, or refused; no ledger is needed."
+)
 @json_option
 def import_files(
     files: tuple[Path, ...],
     kind: str | None,
     campaign: str | None,
+    candidate: str | None,
+    attempt: str | None,
     evidence: tuple[Path, ...],
     dry_run: bool,
     as_json: bool,
@@ -127,23 +133,25 @@ def import_files(
     Examples:
       anvil import summary.json --dry-run
       anvil import summary.json --campaign qwen38-27b
-      anvil import capacity-r1.json capacity-r2.json --campaign kernel-ab
+      anvil import capacity-r1.json capacity-r2.json --campaign kernel-ab --attempt tuned
     """
-    if campaign is not None and not Subject.is_label(campaign):
-        raise click.BadParameter(
-            f"{campaign!r} is no label: a-z 0-9 . _ -, beginning with a letter or digit, at most 64",
-            param_hint="--campaign",
-        )
-    imports = [_take_apart(path, kind, campaign) for path in files]
+    for name, given in (("campaign", campaign), ("candidate", candidate), ("attempt", attempt)):
+        if given is not None and not Subject.is_label(given):
+            raise click.BadParameter(
+                f"{given!r} is no label: a-z 0-9 . _ -, beginning with a letter or digit, at most 64",
+                param_hint=f"--{name}",
+            )
+    about = {name: one for name, one in (("candidate", candidate), ("attempt", attempt)) if one is not None}
+    imports = [_assigned(_take_apart(path, kind, campaign), about) for path in files]
     _require_different(imports)
     attached = _matched(imports, evidence)
     indices: list[int] = []
-    if not dry_run:
+    if dry_run:
+        _rehearse(imports)
+    else:
         with Ledger.open(place().directory) as ledger:
             signer = ledger.signer("operator")  # first: no blob is kept for what cannot be signed
-            _require_new(ledger, imports)
-            excepted = exceptions_in_force(ledger).values()
-            require_publishable(ledger.place, dict(_public_words(imports)), exceptions=excepted)
+            _require_recordable(ledger, imports)
             drafts = [draft for one in imports for draft in _drafts(one, ledger.blobs, attached)]
             recorded = record(ledger, signer, drafts, purpose="import")
         indices = [where.index for where in recorded]
@@ -178,6 +186,35 @@ def _take_apart(path: Path, kind: str | None, campaign: str | None) -> _Import:
     return _Import(path, content, digest, importer.kind, campaign or own, taken)
 
 
+def _assigned(one: _Import, about: Mapping[str, str]) -> _Import:
+    """Return a file with the candidate and attempt that whoever imports it names.
+
+    Raises:
+        ImportRefused: it says another itself, or is a document, which names its own.
+    """
+    if not about:
+        return one
+    if one.is_document:
+        raise ImportRefused(
+            f"{one.path} is a published document, which names its own candidates; nothing was imported",
+            advice="Leave out --candidate and --attempt.",
+        )
+    for said in one.taken.said:
+        for name, given in about.items():
+            own = getattr(said, name)
+            if own not in (None, given):
+                raise ImportRefused(
+                    f"{one.path} says that it is of {name} {own!r}, not of {given!r}; nothing was imported",
+                    advice=f"Leave out --{name}.",
+                )
+    whose = about.get("candidate"), about.get("attempt")
+    said_of = tuple(
+        replace(said, candidate=said.candidate or whose[0], attempt=said.attempt or whose[1])
+        for said in one.taken.said
+    )
+    return replace(one, taken=replace(one.taken, said=said_of))
+
+
 def _digest(content: bytes) -> str:
     return f"sha256:{hashlib.sha256(content).hexdigest()}"
 
@@ -206,6 +243,27 @@ def _require_different(imports: Sequence[_Import]) -> None:
 def _key(one: _Import) -> tuple[str, str]:
     """Return what a campaign can hold once: a document of a format, a file of evidence."""
     return one.campaign, one.taken.format if one.is_document else one.digest
+
+
+def _rehearse(imports: Sequence[_Import]) -> None:
+    """Check all that recording would check; where there is no ledger, as much of it as needs none."""
+    where = place()
+    if where.database.exists():
+        with Ledger.open(where.directory) as ledger:
+            _require_recordable(ledger, imports)
+        return
+    require_publishable(None, dict(_public_words(imports)))
+    say(
+        "There is no ledger here: whether it would hold a file already, and what is sealed in it and may not be said, "
+        "was not looked at."
+    )
+
+
+def _require_recordable(ledger: Ledger, imports: Sequence[_Import]) -> None:
+    """Check that a ledger holds none of them, and that nothing of them is refused by the tripwire."""
+    _require_new(ledger, imports)
+    excepted = exceptions_in_force(ledger).values()
+    require_publishable(ledger.place, dict(_public_words(imports)), exceptions=excepted)
 
 
 def _require_new(ledger: Ledger, imports: Sequence[_Import]) -> None:
@@ -318,6 +376,5 @@ def _tell_result(event: CheckImported | SuiteImported | LoadImported) -> None:
     what = event.type.partition(".")[0]
     done = event.completed if isinstance(event, LoadImported) else event.passed
     names = ", ".join(dict.fromkeys(found.finding.replace("_", " ") for found in event.findings))
-    answer(
-        f"  {what} {event.called}: {done}/{'?' if event.expected is None else event.expected}{f' ({names})' if names else ''}"
-    )
+    counts = "/".join("?" if one is None else str(one) for one in (done, event.expected))
+    answer(f"  {what} {event.called}: {counts}{f' ({names})' if names else ''}")

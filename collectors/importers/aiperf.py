@@ -53,8 +53,8 @@ VERSIONS = ("1.4",)
 
 _COLUMNS: Mapping[str, tuple[str, Unit, str, str | None]] = {
     "ttfo": ("time_to_first_token", "ms", "ms", "ttfo.any/1"),
-    "first_output_token": ("time_to_first_output_token", "ms", "ms", None),
-    "second_token": ("time_to_second_token", "ms", "ms", None),
+    "first_output": ("time_to_first_output_token", "ms", "ms", None),
+    "second_output": ("time_to_second_token", "ms", "ms", None),
     "last_output": ("request_latency", "ms", "ms", None),
     "e2e": ("http_req_duration", "ms", "ms", "e2e/1"),
     "itl": ("inter_token_latency", "ms", "ms", "itl.mean/1"),
@@ -122,7 +122,7 @@ def _take_summary(reading: Reading) -> Results:
                 *parameter("schedule", only.text("type")),
             ],
             "statistics": figures,
-            "findings": [*findings, *findings_of(figures, None, completed)],
+            "findings": [*findings, *findings_of(figures, None, completed, ("profile_export.jsonl",))],
         },
     )
     began = part.text("start_time")

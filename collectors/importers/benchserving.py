@@ -118,7 +118,8 @@ def figures(
         statistic = f"linear_{matched[1]}" if matched[1][1:].isdecimal() else _STATISTICS.get(matched[1])
         column = metrics[matched[2]]
         values = per_token if column is None else None
-        yield Given(called, part.number(called), "ms", statistic, column, values=values)
+        own = matched[1] if statistic is None else None
+        yield Given(called, part.number(called), "ms", statistic, column, values=values, own=own)
     for called, (statistic, column, unit) in _TOTALS.items():
         if part.has(called):
             yield Given(called, part.number(called), unit, statistic, column)

@@ -45,14 +45,14 @@ _COLUMNS: Mapping[str, tuple[str, str, Unit, str | None]] = {
     "ttft": ("time_to_first_output_token_ms", "time_to_first_output_token_ms", "ms", "ttft.visible/1"),
     "e2e": ("request_latency", "request_latency", "s", "e2e/1"),
     "itl": ("inter_token_latency_ms", "inter_token_latency_ms", "ms", "itl.mean/1"),
-    "time_per_token": ("time_per_output_token_ms", "time_per_output_token_ms", "ms", None),
+    "tpot": ("time_per_output_token_ms", "time_per_output_token_ms", "ms", None),
     "prompt_tokens": ("prompt_tokens", "prompt_token_count", "tokens", None),
     "cached_tokens": ("cached_tokens", "", "tokens", None),
     "output_tokens": ("output_tokens", "output_token_count", "tokens", None),
 }
 """Column of ours to the member of a row, the metric of the figures, its unit, and the metric of ours that is meant."""
 
-_WEIGHTED = ("itl", "time_per_token")
+_WEIGHTED = ("itl", "tpot")
 MOST_TOKENS = 200_000
 """Tokens in a file at most for which weighted figures are made again."""
 
@@ -202,7 +202,7 @@ def _given(part: Fields) -> Iterator[Given]:
     for metric, unit in _RATES.items():
         rate = metrics.part(metric).part("successful")
         if rate.has("mean"):
-            yield Given(f"{metric}.successful.mean", rate.number("mean"), unit)
+            yield Given(f"{metric}.successful.mean", rate.number("mean"), unit, own="mean")
 
 
 def _distribution(part: Fields) -> Iterator[tuple[str, str | None, str]]:

@@ -4,13 +4,15 @@ Read in the source of lm-evaluation-harness 0.4.13 (`evaluator.py`, `loggers/eva
 
 1. A metric has a name and a filter: `exact_match,strict-match`. Several filters judge the same answers, so each
    is a suite of its own, named after the task and the filter.
-2. A figure of a task is the mean over its samples where the task says so (`aggregation`). Its standard error is no
-   statistic of ours.
-3. A sample passed where its metric is 1, and failed where it is 0. Of the metrics of a sample the first that is
-   known to be of this kind decides. Where none is, nothing passes or fails, and the file is refused: what it
-   would be imported as is not there yet.
+2. A figure of a task is the mean over its samples where the task says so (`aggregation`). Any other aggregation
+   (`bleu`, `perplexity`), and the standard error, is no statistic of ours: it keeps the name that the harness has.
+3. A sample passed where its metric is 1, and failed where it is 0. Of the metrics the first decides that is known to
+   be of this kind, and has nothing but 0 and 1 in the file: `acc` is a part of 1 in some tasks. Where none does,
+   nobody says what passed: each sample is `inconclusive`, and its values are kept all the same.
 4. Results tell what passed as a mean. It is taken where mean times samples is a whole number, to one part in 10^9.
-5. Samples do not say their task: the file's name does, which is not read. Results give for each task the digest
+   Elsewhere nobody says what passed.
+5. A metric whose samples are no numbers (a text beside its reference, for `bleu`) has no column: they stay in the file.
+6. Samples do not say their task: the file's name does, which is not read. Results give for each task the digest
    of its samples' own digests (`task_hashes`), and samples give it again: so the two files name each other.
 """
 
@@ -18,7 +20,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -26,11 +28,11 @@ from anvil.collectors.importers.evidence import made, parameter, rows
 from anvil.collectors.importers.fields import Fields, checked_number, needed_label, public
 from anvil.collectors.importers.interface import ImportRefused, Said
 from anvil.collectors.importers.reading import Number, found, shown
-from anvil.collectors.importers.remaking import Given, remade
+from anvil.collectors.importers.remaking import Given, findings_of, remade
 from anvil.collectors.importers.toolfiles import Reading, Results, Shape, ToolImporter, moment
 from anvil.ledger import statistics
 from anvil.ledger.events import SuiteImported
-from anvil.ledger.public import Digest
+from anvil.ledger.public import Digest, MemberName
 from anvil.ledger.rowtable import Column
 
 VERSIONS = re.compile(r"0\.4\.[0-9]+")
@@ -39,6 +41,12 @@ VERSIONS = re.compile(r"0\.4\.[0-9]+")
 _METRIC = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,30},[A-Za-z0-9_.-]{1,32}")
 PASSING = ("exact_match", "acc", "acc_norm")
 """Metrics whose samples are 0 or 1."""
+
+ROWS_COME_WITH = ("log_samples", "samples_TASK.jsonl")
+"""The option, and the file that is then written beside the results."""
+
+MAX_METRICS = 24
+"""Metrics of a sample at most."""
 
 _HASHES = ("doc_hash", "prompt_hash", "target_hash")
 
@@ -86,11 +94,8 @@ def _task(part: Fields, name: str, source: str, began: str | None) -> list[Said]
 def _suite(
     result: Fields, config: Fields, called: str, about: dict[str, Any], metrics: Sequence[str]
 ) -> Said:
-    means = _means(config)
-    given = [
-        Given(metric, _spelled(result, metric), "ratio", "mean" if metric.split(",")[0] in means else None)
-        for metric in metrics
-    ]
+    aggregations = _aggregations(config)
+    figures = remade([_given(metric, _spelled(result, metric), aggregations) for metric in metrics], None)
     event = made(
         SuiteImported,
         result.place,
@@ -109,8 +114,8 @@ def _suite(
                 *parameter("repeats", config.count("repeats")),
                 *parameter("output_type", config.text("output_type")),
             ],
-            "statistics": remade(given, None),
-            "findings": [],
+            "statistics": figures,
+            "findings": findings_of(figures, None, beside=ROWS_COME_WITH),
         },
     )
     return Said(event)
@@ -126,36 +131,38 @@ def _spelled(result: Fields, called: str) -> str | None:
     return checked_number(value, f"{result.place}.{called}")
 
 
-def _means(config: Fields) -> set[str]:
-    """Return the metrics that a task says are means (rule 2)."""
+def _given(called: str, number: str | None, aggregations: Mapping[str, str]) -> Given:
+    """Return a figure of a task (rule 2)."""
+    metric = called.partition(",")[0]
+    own = "stderr" if metric.endswith("_stderr") else aggregations.get(metric)
+    is_mean = own == "mean"
+    named = None if is_mean else public(own, MemberName)
+    return Given(called, number, "ratio", "mean" if is_mean else None, own=named)
+
+
+def _aggregations(config: Fields) -> dict[str, str]:
+    """Return by metric how a task makes one figure of its samples, in the harness's words."""
     listed = config.parts("metric_list")
-    return {metric.text("metric") or "" for metric in listed if metric.text("aggregation") == "mean"}
+    return {one.text("metric") or "": one.text("aggregation") or "" for one in listed}
 
 
-def _passed(result: Fields, metrics: Sequence[str], samples: int) -> int:
-    """Return how many samples passed (rules 3 and 4).
+def _passed(result: Fields, metrics: Sequence[str], samples: int) -> int | None:
+    """Return how many samples passed; null where nobody says (rules 3 and 4).
 
     Raises:
-        ImportRefused: nobody can say.
+        ImportRefused: more passed than there are.
     """
     for called in metrics:
         spelled = _spelled(result, called)
         if called.split(",")[0] not in PASSING or spelled is None:
             continue
-        exact = statistics.exact(spelled) * samples
-        passed = round(exact)
-        if 0 <= passed <= samples and abs(exact - passed) <= Fraction(max(1, samples), 10**9):
+        share = statistics.exact(spelled)
+        if not 0 <= share <= 1:
+            raise ImportRefused(f"{result.place}: {called} of {spelled} is no part of {samples} samples")
+        passed = round(share * samples)
+        if abs(share * samples - passed) <= Fraction(max(1, samples), 10**9):
             return passed
-        raise ImportRefused(f"{result.place}: {called} of {spelled} is no whole number of {samples} samples")
-    raise _unknown(result.place, metrics)
-
-
-def _unknown(place: str, metrics: Sequence[str]) -> ImportRefused:
-    names = ", ".join(shown(one) for one in metrics[:4])
-    return ImportRefused(
-        f"{place}: of no metric is it known when a sample passes: {names}",
-        advice=f"Known are: {', '.join(PASSING)}.",
-    )
+    return None
 
 
 # --- the samples ------------------------------------------------------------------------------------------
@@ -174,22 +181,19 @@ def _take_samples(reading: Reading) -> Results:
 
 def _judged(name: str, parts: Sequence[Fields], source: str, digest: str) -> Said:
     """Return what a filter made of all samples."""
-    metric = _metric(parts[0])
-    given: list[dict[str, object]] = []
-    for part in parts:
-        value = part.number(metric)
-        if value is None or statistics.exact(value) not in (0, 1):
-            raise ImportRefused(
-                f"{part.place}.{metric}: expected 0 or 1, found {found(part.members.get(metric))}"
-            )
-        given.append(
-            {
-                "position": part.place,
-                "item": f"doc-{part.needed_count('doc_id')}",
-                "outcome": "passed" if statistics.exact(value) == 1 else "failed",
-                "values": {"metric": value},
-            }
-        )
+    values = {metric: [_number(part, metric) for part in parts] for metric in _metrics(parts)}
+    kept = {metric: found for metric, each in values.items() if (found := _numbers(each)) is not None}
+    deciding = next((metric for metric in PASSING if metric in kept and _is_verdict(kept[metric])), None)
+    named = {metric: _column(number) for number, metric in enumerate(_first(deciding, kept), 1)}
+    given: list[dict[str, object]] = [
+        {
+            "position": part.place,
+            "item": f"doc-{part.needed_count('doc_id')}",
+            "outcome": "inconclusive" if deciding is None else _outcome(kept[deciding][number]),
+            "values": {column: kept[metric][number] for metric, column in named.items()},
+        }
+        for number, part in enumerate(parts)
+    ]
     event = made(
         SuiteImported,
         "$",
@@ -204,24 +208,82 @@ def _judged(name: str, parts: Sequence[Fields], source: str, digest: str) -> Sai
             "ended": None,
             "wall": None,
             "expected": len(given),
-            "passed": sum(row["outcome"] == "passed" for row in given),
+            "passed": None if deciding is None else sum(row["outcome"] == "passed" for row in given),
             "items": [],
-            "parameters": parameter("metric", metric),
+            "parameters": parameter("metric", deciding),
             "statistics": [],
             "findings": [],
         },
     )
-    column = Column(name="metric", called=metric, unit="ratio", definition=None)
-    return Said(event, rows=rows([column], given))
+    columns = [
+        Column(name=column, called=_called(metric, parts[0]), unit="ratio", definition=None)
+        for metric, column in named.items()
+    ]
+    return Said(event, rows=rows(columns, given))
 
 
-def _metric(part: Fields) -> str:
-    """Return the metric by which a sample passes (rule 3)."""
-    named = part.texts("metrics")
-    known = next((one for one in named if one in PASSING), None)
-    if known is None:
-        raise _unknown(part.place, named)
-    return known
+def _metrics(parts: Sequence[Fields]) -> list[str]:
+    """Return the metrics that samples have, each once.
+
+    Raises:
+        ImportRefused: a sample has none, or too many to be columns.
+    """
+    found: dict[str, None] = {}
+    for part in parts:
+        named = part.texts("metrics")
+        if not named:
+            raise ImportRefused(f"{part.place}.metrics: expected at least one metric, found none")
+        found |= dict.fromkeys(named)
+    if len(found) > MAX_METRICS:
+        raise ImportRefused(f"{parts[0].place}.metrics: {len(found)} metrics, at most {MAX_METRICS} are read")
+    return list(found)
+
+
+def _number(part: Fields, metric: str) -> str | None:
+    """Return what a sample has of a metric; null where that is no number (rule 5).
+
+    Raises:
+        ImportRefused: it has nothing, or what it has cannot be recorded, or is none of what can decide.
+    """
+    value = part.required(metric)
+    if metric in PASSING:
+        return part.number(metric)
+    return checked_number(value, f"{part.place}.{metric}") if isinstance(value, Number) else None
+
+
+def _numbers(values: Sequence[str | None]) -> list[str] | None:
+    """Return the values of a metric if all of them are numbers."""
+    numbers = [value for value in values if value is not None]
+    return numbers if len(numbers) == len(values) else None
+
+
+def _is_verdict(values: Sequence[str]) -> bool:
+    """Say whether a metric is 0 or 1 throughout (rule 3)."""
+    return all(statistics.exact(value) in (0, 1) for value in values)
+
+
+def _outcome(value: str) -> str:
+    return "passed" if statistics.exact(value) == 1 else "failed"
+
+
+def _first(deciding: str | None, metrics: Iterable[str]) -> list[str]:
+    """Return the metrics, the one that decides before the others."""
+    return sorted(metrics, key=lambda metric: metric != deciding)
+
+
+def _column(number: int) -> str:
+    return "metric" if number == 1 else f"metric_{number}"
+
+
+def _called(metric: str, part: Fields) -> str:
+    """Return a metric's name as rows can have it.
+
+    Raises:
+        ImportRefused: they cannot.
+    """
+    if public(metric, MemberName) is None:
+        raise ImportRefused(f"{part.place}.metrics: {shown(metric)} is no name of a metric")
+    return metric
 
 
 LM_EVAL = ToolImporter(

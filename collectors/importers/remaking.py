@@ -4,6 +4,7 @@
    source adds floats.
 2. A percentile that its number of samples does not support is imported, and named as such.
 3. A figure of 0 over no samples is not a measurement: absent is null, never 0.
+4. Where a file keeps no rows none of its figures can be made again; where rows of it are to be found is said.
 """
 
 from __future__ import annotations
@@ -37,6 +38,8 @@ class Given:
     statistic: str | None = None
     column: str | None = None
     definition: str | None = None
+    own: str | None = None
+    """What the source calls its statistic, where it is none of ours."""
     of: str | None = None
     values: Sequence[Fraction] | None = None
     """What it is a statistic of, where no column holds that, in the unit of the figure."""
@@ -63,6 +66,7 @@ def remade(
                 of=one.of,
                 column=one.column,
                 statistic=one.statistic,
+                own=one.own,
                 definition=one.definition,
                 unit=one.unit,
                 number=one.number,
@@ -112,13 +116,19 @@ def finding(
 
 
 def findings_of(
-    figures: Sequence[SourceStatistic], rows: RowTable | None, samples: int | None = None
+    figures: Sequence[SourceStatistic],
+    rows: RowTable | None,
+    samples: int | None = None,
+    beside: Sequence[str] = (),
 ) -> list[ImportFinding]:
-    """Return what is wrong with the figures of a source: rules 1 to 3.
+    """Return what is wrong with the figures of a source: rules 1 to 4.
 
-    `samples` is how many there were, as the source counts, for figures of which no rows were kept.
+    `samples` is how many there were, as the source counts, for figures of which no rows were kept; `beside` is what
+    rows come with: another file, or an option of the tool.
     """
     made = []
+    if rows is None and figures and samples != 0:
+        made.append(finding("rows_missing", beside, len(figures)))
     differing = [figure.called for figure in figures if figure.remade == "differs"]
     if differing:
         made.append(finding("statistic_differs", _once(differing), len(differing), len(figures)))

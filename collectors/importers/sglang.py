@@ -82,7 +82,7 @@ def _run(part: Fields, source: str) -> Said:
             "findings": [
                 *findings(part, kept, planned, completed),
                 *_miscounted(part),
-                *findings_of(remakes, kept, completed),
+                *findings_of(remakes, kept, completed, ("output-details",)),
             ],
         },
     )

@@ -62,7 +62,10 @@ def _take(reading: Reading) -> Results:
                 one for name in _PARAMETERS for one in parameter(name, word_or_number(part, name))
             ],
             "statistics": remakes,
-            "findings": [*findings(part, kept, planned, completed), *findings_of(remakes, kept, completed)],
+            "findings": [
+                *findings(part, kept, planned, completed),
+                *findings_of(remakes, kept, completed, ("save-detailed",)),
+            ],
         },
     )
     date = part.text("date")

@@ -46,7 +46,7 @@ def _is_private(name: str, value: str) -> bool:
 
 
 def require_publishable(
-    place: LedgerPlace,
+    place: LedgerPlace | None,
     words: Mapping[str, str],
     approving: Mapping[tuple[str, str], str] | None = None,
     exceptions: Iterable[TripwireExcepted] = (),
@@ -54,7 +54,8 @@ def require_publishable(
     """Refuse words, by what they are called, that must not stand in the log for everybody, before they do.
 
     `approving` are the words of a sealed field, by event and name, that a person is about to publish; `exceptions`
-    are those in force for words that are somebody else's and cannot be said otherwise.
+    are those in force for words that are somebody else's and cannot be said otherwise. Without a `place`, where
+    nothing is about to be recorded, nothing is sealed.
 
     Raises:
         PublicationRefused: the tripwire found something, or cannot be relied on.

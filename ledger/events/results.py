@@ -66,6 +66,7 @@ FindingName = Literal[
     "zero_without_samples",
     "message_missing",
     "target_missed",
+    "rows_missing",
     "verdict_differs",
 ]
 """What is wrong with, or missing from, what was imported."""
@@ -104,6 +105,8 @@ class SourceStatistic(Facts):
     """Of which column of the rows; null when it is of none."""
     statistic: StatisticName | None
     """Which statistic of ours it is; null when it is none of them, or nobody says."""
+    own: MemberName | None
+    """What the source calls its statistic, where it is none of ours; null where it is, or nobody says."""
     definition: MetricId | None
     """Which metric of ours is meant; null when it is none of them, or nobody says."""
     unit: Unit
@@ -197,8 +200,8 @@ class SuiteImported(Event):
     """How long the run took of which it is a part; null when the file does not say."""
     expected: Count
     """How many attempts there are."""
-    passed: Count
-    """How many passed."""
+    passed: Count | None
+    """How many passed; null when nobody says when an attempt passes."""
     items: Annotated[tuple[ImportedItem, ...], Field(strict=False)]
     """Each item; empty when there are too many, and only the rows tell them."""
     parameters: Annotated[tuple[Parameter, ...], Field(strict=False)]
@@ -210,7 +213,7 @@ class SuiteImported(Event):
 
     @model_validator(mode="after")
     def _adds_up(self) -> Self:
-        if self.passed > self.expected or any(item.passed > item.repetitions for item in self.items):
+        if (self.passed or 0) > self.expected or any(item.passed > item.repetitions for item in self.items):
             raise ValueError("more passed than there were")
         return self
 

@@ -12,10 +12,24 @@ from anvil.ledger.commands.arguments import IndexRange
 from anvil.ledger.commands.output import answer, answer_json, json_option, place, visible
 from anvil.ledger.errors import PublicationRefused
 from anvil.ledger.statistics import rounded
-from anvil.projections.comparing import Acceptance, Cache, Comparison, Experiment, Pair, Shown, compare, side
+from anvil.projections.comparing import (
+    UNKNOWN,
+    Acceptance,
+    Cache,
+    Comparison,
+    Experiment,
+    Pair,
+    Shown,
+    Unknown,
+    compare,
+    side,
+)
 from anvil.projections.evidence import Evidence
 from anvil.projections.measurements import Delta, Measure
 from anvil.projections.opened import opened
+
+_NAME = 26
+"""Characters of a metric's name that stand beside its figures; a longer one has a line of its own."""
 
 _SIDES = ("control", "treatment")
 
@@ -30,10 +44,21 @@ _SIDES = ("control", "treatment")
     help="Refuse unless this is all that was planned otherwise: a setting, candidate, engine or image, or what a "
     "declared experiment names.",
 )
+@click.option(
+    "--accept-unknown",
+    type=click.Choice(UNKNOWN),
+    multiple=True,
+    help="Compare what was imported although nobody knows this of it; the result says so. May be repeated.",
+)
 @click.option("--as-of", type=IndexRange(), metavar="INDEX", help="As it was right after this event.")
 @json_option
 def compare_command(
-    control: str, treatment: str, only_change: tuple[str, ...], as_of: int | None, as_json: bool
+    control: str,
+    treatment: str,
+    only_change: tuple[str, ...],
+    accept_unknown: tuple[Unknown, ...],
+    as_of: int | None,
+    as_json: bool,
 ) -> int:
     """Put two attempts, candidates or campaigns next to each other.
 
@@ -42,11 +67,15 @@ def compare_command(
     difference has both operands, the runs behind it, its 95 % interval, and the smallest one that so many runs
     could have shown.
 
+    What other tools measured is compared too, with its like or with ours, where both have a metric by one definition, or
+    one tool's own. What nobody knows of it stands in the way, unless it is accepted as unknown.
+
     \b
     Examples:
       anvil compare cpu cpu-one-slot
       anvil compare cpu cpu-one-slot --only-change slots
       anvil compare cpu:plain cpu:to-the-cap
+      anvil compare kernel-ab/default kernel-ab/tuned --accept-unknown cache
     """
     with opened(place(), as_of, is_whole=True) as ledger:
         evidence = Evidence(ledger.record, ledger.artifacts.content)
@@ -56,12 +85,12 @@ def compare_command(
                 f"{before.name} would be compared with itself",
                 advice="Name another attempt, candidate or campaign.",
             )
-        made = compare(evidence, before, after)
+        made = compare(evidence, before, after, frozenset(accept_unknown))
         ledger.require_signed_events(made.events)
     if only_change:
         _require(made, only_change)
     if as_json:
-        answer_json("anvil.compare/1", _members(made))
+        answer_json("anvil.compare/1", {**_members(made), "accepted_unknown": sorted(set(accept_unknown))})
     else:
         answer("\n".join(visible(line) for line in _lines(made)))
     return 0 if any(pair.metrics for pair in made.pairs) else 1
@@ -74,6 +103,11 @@ def _require(made: Comparison, names: Sequence[str]) -> None:
         PublicationRefused: it is not.
     """
     called = " and ".join(map(repr, names))
+    if made.is_imported:
+        raise PublicationRefused(
+            f"no A/B of {called}: how imported loads were planned is not known, so nobody knows what else differs",
+            advice="Leave out --only-change to see both beside each other.",
+        )
     followed = made.experiment.followed if made.experiment is not None else frozenset()
     others = [name for name in made.changed if name not in names and name not in followed]
     if alike := [name for name in names if name not in made.changed]:
@@ -99,7 +133,8 @@ def _lines(made: Comparison) -> Iterator[str]:
     for one in made.differences:
         yield f"  {one.name}: {one.control or 'none'} -> {one.treatment or 'none'}"
     yield from _standing(made)
-    yield from _caches(made.caches)
+    if not made.is_imported:
+        yield from _caches(made.caches)
     for pair in made.pairs:
         yield ""
         yield from _pair(pair)
@@ -114,7 +149,9 @@ def _lines(made: Comparison) -> Iterator[str]:
 
 def _standing(made: Comparison) -> Iterator[str]:
     """Yield what kind of comparison it is."""
-    if made.experiment is not None:
+    if made.is_imported:
+        yield "No A/B: of what was imported nobody knows how it was planned; what its files say otherwise stands above."
+    elif made.experiment is not None:
         key = made.experiment.declared.key
         turned = ", the other way round" if made.experiment.is_reversed else ""
         named = ", ".join(made.experiment.declared.only_change)
@@ -167,7 +204,8 @@ def _pair(pair: Pair) -> Iterator[str]:
         yield f"  {'':<27}{'control':>10}{'treatment':>11}{'delta':>10}"
         for shown in pair.metrics:
             yield from _shown(shown)
-    yield from _accepted(pair.accepted)
+    if pair.accepted is not None:
+        yield from _accepted(pair.accepted)
     for note in pair.notes:
         yield f"  note: {note}"
 
@@ -179,6 +217,9 @@ def _shown(shown: Shown) -> Iterator[str]:
         yield f"  {name:<30}{refused}"
         return
     cells = (_figure(shown.control), _figure(shown.treatment), _percent(_value(shown.delta.figure.value)))
+    if len(name) > _NAME:
+        yield f"  {name}"
+        name = ""
     yield f"  {name:<27}{cells[0]:>10}{cells[1]:>11}{cells[2]:>10}"
     yield f"      {_finding(shown.delta)}"
 
@@ -269,7 +310,10 @@ def _cell(pair: Pair) -> dict[str, Any]:
         "not_compared": [one._asdict() for one in pair.obstacles],
         "notes": list(pair.notes),
         "metrics": [_metric(shown) for shown in pair.metrics],
-        "drafts": {name: _acceptance(one) for name, one in zip(_SIDES, pair.accepted, strict=True)},
+        "drafts": {
+            name: _acceptance(one)
+            for name, one in zip(_SIDES, pair.accepted or (), strict=pair.accepted is not None)
+        },
     }
 
 

@@ -18,8 +18,8 @@ from anvil.ledger.store import Store
 from anvil.ledger.wording import counted
 from anvil.projections.attempts import AttemptState, Runs, SuiteState, numbers
 from anvil.projections.campaigns import UNNAMED, Campaigns, CampaignState, fold
-from anvil.projections.commands.conclusions import Conclusions, in_lines
-from anvil.projections.importedresults import ImportedFile, sentence
+from anvil.projections.commands import imports
+from anvil.projections.commands.conclusions import Conclusions
 from anvil.projections.loads import CellState
 from anvil.projections.seen import Reading
 
@@ -106,18 +106,7 @@ def _print_campaign(campaign: CampaignState, state: Campaigns) -> None:
     for runs in campaign.attempts.values():
         _print_runs(runs, state)
     for file in campaign.imports.values():
-        _print_import(file)
-
-
-def _print_import(file: ImportedFile) -> None:
-    answer(f"  imported: {file.format}  {file.digest[:19]}")
-    for result in file.results.values():
-        counts = f"{result.passed}/{'?' if result.expected is None else result.expected}"
-        answer(f"    {result.outcome:<12} {f'{result.what} {result.called}':<40} {counts}")
-        for found in result.findings:
-            in_lines(sentence(found), 6)
-    for said in file.sentences():
-        in_lines(said, 4)
+        imports.show(file)
 
 
 def _print_runs(runs: Runs, state: Campaigns) -> None:
@@ -224,33 +213,8 @@ def _members(campaign: CampaignState, state: Campaigns, concluded: Conclusions) 
             key: [_run_members(run, number, state) for run, number in zip(runs, numbers(runs), strict=True)]
             for key, runs in campaign.attempts.items()
         },
-        "imports": [_import_members(file) for file in campaign.imports.values()],
+        "imports": [imports.members(file) for file in campaign.imports.values()],
         **concluded.members(campaign),
-    }
-
-
-def _import_members(file: ImportedFile) -> dict[str, Any]:
-    return {
-        "kind": file.kind,
-        "format": file.format,
-        "digest": file.digest,
-        "not_said": list(file.not_said),
-        "withheld": list(file.withheld),
-        "results": [
-            {
-                "entry_hash": entry_hash,
-                "what": result.what,
-                "called": result.called,
-                "outcome": result.outcome,
-                "passed": result.passed,
-                "expected": result.expected,
-                "findings": [
-                    {**found.model_dump(mode="json"), "sentence": sentence(found)}
-                    for found in result.findings
-                ],
-            }
-            for entry_hash, result in file.results.items()
-        ],
     }
 
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from anvil.projections.comparing.comparison import Comparison, Pair, Shown, compare
+from anvil.projections.comparing.comparison import Comparison, Pair, Shown, beside, compare
 from anvil.projections.comparing.differences import Difference, differences
 from anvil.projections.comparing.engines import Acceptance, Cache
 from anvil.projections.comparing.experiments import Experiment
+from anvil.projections.comparing.importedobstacles import UNKNOWN, Unknown
 from anvil.projections.comparing.obstacles import Obstacle
 from anvil.projections.comparing.sides import Side, side
 
 __all__ = [
+    "UNKNOWN",
     "Acceptance",
     "Cache",
     "Comparison",
@@ -19,6 +21,8 @@ __all__ = [
     "Pair",
     "Shown",
     "Side",
+    "Unknown",
+    "beside",
     "compare",
     "differences",
     "side",

@@ -5,16 +5,23 @@
    could have shown (`anvil.projections.measurements.deltas`).
 3. Two sides that are a declared experiment are called so (`experiments`). It is an A/B when nothing differs but
    what the experiment names, or but one thing.
+4. What was imported is compared by rules of its own (`importedobstacles`, `importedmeasures`). Nobody knows how it was
+   planned: it is never an A/B.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from anvil.ledger.metrics import AGGREGATE
 from anvil.projections.comparing.differences import Difference, differences
 from anvil.projections.comparing.engines import Acceptance, Cache, acceptance, cache
 from anvil.projections.comparing.experiments import Experiment, experiment, order, protocol_differences
+from anvil.projections.comparing.importedcells import Any_, ImportedCell, said_differences
+from anvil.projections.comparing.importedcells import matched as matched_imports
+from anvil.projections.comparing.importedmeasures import Wanted, imported_measure, unsupported, wanted
+from anvil.projections.comparing.importedobstacles import Unknown, imported_obstacles
 from anvil.projections.comparing.obstacles import Obstacle, notes, obstacles
 from anvil.projections.comparing.sides import Key, Side
 from anvil.projections.evidence import Evidence
@@ -46,13 +53,13 @@ class Pair:
     """One cell on both sides; `metrics` is empty when something stands in the way."""
 
     key: Key
-    control: Cell
-    treatment: Cell
+    control: Cell | ImportedCell
+    treatment: Cell | ImportedCell
     obstacles: tuple[Obstacle, ...]
     notes: tuple[str, ...]
     metrics: tuple[Shown, ...]
-    accepted: tuple[Acceptance, Acceptance]
-    """What engines accepted of their drafts, on both sides."""
+    accepted: tuple[Acceptance, Acceptance] | None
+    """What engines accepted of their drafts, on both sides; None where a side was imported."""
 
 
 @dataclass(frozen=True)
@@ -75,9 +82,15 @@ class Comparison:
         """The events that it rests on, by entry hash."""
         sides = (self.control, self.treatment)
         measured = (source.entry_hash for one in sides for cell in one.cells for source in cell.sources)
+        brought = (source.entry_hash for one in sides for cell in one.imported for source in cell.sources)
         planned = (kept.entry_hash for one in sides for kept in one.campaign.recipes)
         reported = (source.entry_hash for cache in self.caches for source in cache.sources)
-        return frozenset((*measured, *planned, *reported))
+        return frozenset((*measured, *brought, *planned, *reported))
+
+    @property
+    def is_imported(self) -> bool:
+        """Whether a side has something that was imported (rule 4)."""
+        return bool(self.control.imported or self.treatment.imported)
 
     @property
     def unnamed(self) -> tuple[Difference, ...]:
@@ -94,11 +107,15 @@ class Comparison:
     @property
     def is_ab(self) -> bool:
         """Whether exactly one thing was planned otherwise, or what one experiment names (rule 3)."""
+        if self.is_imported:
+            return False
         return len(self.differences) == 1 if self.experiment is None else not self.unnamed
 
 
-def compare(evidence: Evidence, control: Side, treatment: Side) -> Comparison:
-    """Compare two sides, cell by cell.
+def compare(
+    evidence: Evidence, control: Side, treatment: Side, accepted: frozenset[Unknown] = frozenset()
+) -> Comparison:
+    """Compare two sides, cell by cell. Of what was imported may be unknown what is `accepted` as such.
 
     Raises:
         PublicationRefused: rows are not at hand although no event says that they are gone.
@@ -113,13 +130,21 @@ def compare(evidence: Evidence, control: Side, treatment: Side) -> Comparison:
     if called is not None:
         of_protocols = protocol_differences((cell, other) for _, cell, other in matched)
         planned = (*planned, *(Difference(*each) for each in of_protocols))
+    alone = (
+        [cell for key, cell in before.items() if key not in after],
+        [cell for key, cell in after.items() if key not in before],
+    )
+    brought, *left = matched_imports(
+        (*control.imported, *alone[0]), (*treatment.imported, *alone[1]), by_candidate=by_candidate
+    )
+    pairs = (_pair(key, cell, other, sides, found) for key, cell, other in matched)
     return Comparison(
         control,
         treatment,
-        planned,
-        tuple(_pair(key, cell, other, sides, found) for key, cell, other in matched),
-        tuple(key for key in before if key not in after),
-        tuple(key for key in after if key not in before),
+        (*planned, *(Difference(*each) for each in said_differences(brought))),
+        (*pairs, *(_imported(one, other, sides, accepted, by_candidate) for one, other in brought)),
+        tuple(_key(cell, by_candidate) for cell in left[0]),
+        tuple(_key(cell, by_candidate) for cell in left[1]),
         found,
         (cache(evidence, control), cache(evidence, treatment)),
     )
@@ -142,6 +167,48 @@ def _pair(
     also = (order(control, treatment, sides),) if is_of_protocols else ()
     accepted = (acceptance(control), acceptance(treatment))
     return Pair(key, control, treatment, against, (*also, *notes(control, treatment, sides)), shown, accepted)
+
+
+def _imported(
+    control: Any_, treatment: Any_, sides: tuple[Side, Side], accepted: frozenset[Unknown], by_candidate: bool
+) -> Pair:
+    """Return a pair of which a side at least was imported (rule 4)."""
+    against, said = imported_obstacles(control, treatment, sides, accepted)
+    common = wanted(control, treatment)
+    if not common and not against:
+        against = (Obstacle("metrics that both have by one definition", "none", "none"),)
+    shown = () if against else tuple(_brought(control, treatment, one) for one in common)
+    few = (
+        []
+        if against
+        else [
+            _few(name, cell, common, at)
+            for at, name, cell in ((0, "control", control), (1, "treatment", treatment))
+        ]
+    )
+    notes_ = (*said, *(note for notes_of in few for note in notes_of))
+    return Pair(_key(control, by_candidate), control, treatment, against, notes_, shown, None)
+
+
+def beside(pair: Pair) -> tuple[Shown, ...]:
+    """Return the metrics of a pair of which a side was imported, whatever stands in the way of comparing them."""
+    return tuple(_brought(pair.control, pair.treatment, one) for one in wanted(pair.control, pair.treatment))
+
+
+def _few(name: str, cell: Any_, common: Iterable[Wanted], at: int) -> list[str]:
+    return [
+        f"{name}: n-unsupported, a p50 of {samples} samples: {', '.join(labels)}"
+        for samples, labels in unsupported(cell, common, at).items()
+    ]
+
+
+def _brought(control: Any_, treatment: Any_, one: Wanted) -> Shown:
+    before, after = imported_measure(control, one, 0), imported_measure(treatment, one, 1)
+    return Shown(one.label, before, after, delta(before, after, "treatment against control"))
+
+
+def _key(cell: Any_, by_candidate: bool) -> Key:
+    return cell.candidate if by_candidate else None, cell.protocol, cell.cell
 
 
 def _shown(control: Cell, treatment: Cell, metric: str, statistic: Statistic, unit: Unit) -> Shown:

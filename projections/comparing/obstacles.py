@@ -73,8 +73,8 @@ def notes(control: Cell, treatment: Cell, sides: tuple[Side, Side]) -> tuple[str
     found = []
     if _states(control) == _states(treatment) == "unknown":
         found.append("neither side proves the state of its prefix cache")
-    hosts = [_host(cell, one) for cell, one in zip((control, treatment), sides, strict=True)]
-    if None in hosts:
+    looked = [host(cell, one) for cell, one in zip((control, treatment), sides, strict=True)]
+    if None in looked:
         found.append("the hardware was not observed on both sides")
     for name, cell in (("control", control), ("treatment", treatment)):
         failed = sum(run.event.failed for run in cell.runs)
@@ -112,15 +112,20 @@ def _counts(requests: list[int]) -> str:
 
 
 def _prompts(control: Cell, treatment: Cell) -> Iterator[Obstacle]:
-    before, after = _prompt_tokens(control), _prompt_tokens(treatment)
+    before, after = prompt_tokens(control), prompt_tokens(treatment)
     if before is None or after is None:
         if before is not after:
             yield Obstacle("actual prompt tokens", _tokens(before), _tokens(after))
-    elif abs(before - after) > _TOLERANCE * before:
+    elif not are_as_long(before, after):
         yield Obstacle("actual prompt tokens, by more than 1 %", _tokens(before), _tokens(after))
 
 
-def _prompt_tokens(cell: Cell) -> Fraction | None:
+def are_as_long(before: Fraction, after: Fraction) -> bool:
+    """Say whether prompts of these mean sizes may be compared (rule 3)."""
+    return abs(before - after) <= _TOLERANCE * before
+
+
+def prompt_tokens(cell: Cell) -> Fraction | None:
     """Return the mean of what the endpoint reported; None when it did not for a request that completed."""
     reported = [row.prompt_tokens for run in cell.runs for row in run.rows if row.outcome == "completed"]
     known = [tokens for tokens in reported if tokens is not None]
@@ -142,13 +147,20 @@ def _states(cell: Cell) -> str:
 
 
 def _hardware(control: Cell, treatment: Cell, sides: tuple[Side, Side]) -> Iterator[Obstacle]:
-    before, after = (_host(cell, one) for cell, one in zip((control, treatment), sides, strict=True))
+    before, after = (host(cell, one) for cell, one in zip((control, treatment), sides, strict=True))
     if before is not None and after is not None and before != after:
         yield Obstacle("hardware", before, after)
 
 
-def _host(cell: Cell, one: Side) -> str | None:
+def host(cell: Cell, one: Side) -> str | None:
     """Return the hardware that was observed last before each of a cell's runs, in words; None when nobody looked."""
+    seen = [None if found is None else _words(found) for found in hosts(cell, one)]
+    known = sorted({word for word in seen if word is not None})
+    return " and ".join(known) if known and None not in seen else None
+
+
+def hosts(cell: Cell, one: Side) -> list[HostObserved | None]:
+    """Return what was observed last of the hardware before each of a cell's runs; None where nobody looked."""
     wanted = {run.source.entry_hash: run.attempt for run in cell.runs}
     runs = [
         (kept.index, wanted[kept.entry_hash])
@@ -156,17 +168,15 @@ def _host(cell: Cell, one: Side) -> str | None:
         for kept in launch.events
         if kept.entry_hash in wanted
     ]
-    words = {_seen_before(index, attempt, one.campaign) for index, attempt in runs}
-    known = sorted(word for word in words if word is not None)
-    return " and ".join(known) if known and None not in words else None
+    return [_seen_before(index, attempt, one.campaign) for index, attempt in runs]
 
 
-def _seen_before(index: int, attempt: str, campaign: Campaign) -> str | None:
+def _seen_before(index: int, attempt: str, campaign: Campaign) -> HostObserved | None:
     found = None
     for kept in campaign.general:
         is_of = kept.subject.attempt in (attempt, None) and kept.index < index
         if is_of and isinstance(kept.event, HostObserved):
-            found = _words(kept.event)
+            found = kept.event
     return found
 
 

@@ -7,6 +7,8 @@
    side by their own names alone, so that two protocols can be compared.
 4. Otherwise a cell is found on the other side by its protocol and its own name; always by its candidate where a side
    has several.
+5. What was imported of other tools belongs to the attempt and the candidate that its file or its importer names, and
+   always to its campaign.
 """
 
 from __future__ import annotations
@@ -14,6 +16,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from anvil.ledger.errors import PublicationRefused
+from anvil.ledger.events import LoadImported
+from anvil.projections.comparing.importedcells import ImportedCell, imported_cells, together
 from anvil.projections.evidence import Evidence
 from anvil.projections.measurements import Cell, cells, joined
 from anvil.projections.plans import Plans
@@ -33,6 +37,8 @@ class Side:
     cells: tuple[Cell, ...]
     protocol: str | None = None
     """The one protocol that is compared; None for all."""
+    imported: tuple[ImportedCell, ...] = ()
+    """The cells that other tools measured."""
 
     @property
     def launches(self) -> tuple[Launch, ...]:
@@ -49,7 +55,8 @@ class Side:
     @property
     def candidates(self) -> frozenset[str | None]:
         """The candidates of its cells."""
-        return frozenset(cell.candidate for cell in self.cells)
+        measured = {cell.candidate for cell in self.cells}
+        return frozenset(measured | {cell.candidate for cell in self.imported})
 
 
 def side(evidence: Evidence, name: str) -> Side:
@@ -63,12 +70,15 @@ def side(evidence: Evidence, name: str) -> Side:
     if not protocol:
         return one
     left = tuple(cell for cell in one.cells if cell.protocol == protocol)
-    if not left:
-        known = ", ".join(sorted({cell.protocol for cell in one.cells})) or "none"
+    brought = tuple(cell for cell in one.imported if protocol in (cell.called, cell.protocol))
+    if not left and not brought:
+        every = {cell.protocol for cell in one.cells} | {cell.called for cell in one.imported}
+        known = ", ".join(sorted(every)) or "none"
         raise PublicationRefused(
             f"{one.name} has no load of a protocol {protocol!r}", advice=f"Measured there: {known}."
         )
-    return replace(one, name=f"{one.name}:{protocol}", cells=left, protocol=protocol)
+    called = protocol if left else None
+    return replace(one, name=f"{one.name}:{protocol}", cells=left, imported=brought, protocol=called)
 
 
 def _side(evidence: Evidence, name: str) -> Side:
@@ -86,7 +96,16 @@ def _side(evidence: Evidence, name: str) -> Side:
         )
     full, campaign, attempts = found[0]
     own = tuple(cell for cell in cells(evidence, campaign) if set(cell.attempts) <= set(attempts))
-    return Side(full, campaign, attempts, joined(own) if len(attempts) > 1 else own)
+    whose = full.partition("/")[2]
+    brought = (cell for cell in imported_cells(evidence, campaign) if _is_of(cell, whose))
+    return Side(
+        full, campaign, attempts, joined(own) if len(attempts) > 1 else own, imported=together(brought)
+    )
+
+
+def _is_of(cell: ImportedCell, whose: str) -> bool:
+    """Say whether an imported cell is of a candidate or attempt; no name means the whole campaign (rule 5)."""
+    return not whose or whose == cell.candidate or whose in cell.attempts
 
 
 def _called(evidence: Evidence, name: str) -> list[tuple[str, Campaign, tuple[str, ...]]]:
@@ -108,12 +127,23 @@ def _within(evidence: Evidence, campaign: Campaign, name: str) -> list[tuple[str
         for attempt, launches in campaign.attempts.items()
     }
     attempts = tuple(attempt for attempt, candidates in of.items() if candidates == {name})
-    return [(full, campaign, attempts)] if attempts else []
+    return [(full, campaign, attempts)] if attempts or name in _brought(evidence, campaign) else []
+
+
+def _brought(evidence: Evidence, campaign: Campaign) -> list[str]:
+    """Return the candidates and attempts that imported loads name."""
+    named = (
+        name
+        for source, kept in ((evidence.source(kept), kept) for kept in campaign.general)
+        if source is not None and isinstance(source.event, LoadImported)
+        for name in (kept.subject.attempt, kept.subject.candidate)
+    )
+    return list(dict.fromkeys(name for name in named if name is not None))
 
 
 def _names(evidence: Evidence) -> list[str]:
     return [
         f"{campaign.name}/{attempt}"
         for campaign in evidence.record.campaigns.values()
-        for attempt in campaign.attempts
+        for attempt in (*campaign.attempts, *_brought(evidence, campaign))
     ]

@@ -15,7 +15,7 @@ from fractions import Fraction
 from typing import Literal
 
 from anvil.ledger.intervals import Interval, ratio_interval, smallest_effect
-from anvil.ledger.metrics import AGGREGATE, METRICS
+from anvil.ledger.metrics import METRICS
 from anvil.ledger.statistics import Number, delta_percent, rounded
 from anvil.projections.figures import Figure, Unsupported, derive
 from anvil.projections.measurements.measures import Measure
@@ -51,7 +51,7 @@ def delta(control: Measure, treatment: Measure, called: str) -> Delta:
     interval, smallest = _sure(control, treatment)
     rule = f"delta_percent of {control.statistic}({control.metric}), unrounded: {called}"
     figure = derive(f"{rule}; {_words(interval, smallest, runs)}", _percent, control.figure, treatment.figure)
-    return Delta(figure, interval, smallest, runs, _found(control.metric, interval))
+    return Delta(figure, interval, smallest, runs, _found(control, interval))
 
 
 def _sure(control: Measure, treatment: Measure) -> tuple[Interval | None, Fraction | None]:
@@ -76,12 +76,13 @@ def _words(interval: Interval | None, smallest: Fraction | None, runs: tuple[int
     )
 
 
-def _found(metric: str, interval: Interval | None) -> Finding:
+def _found(control: Measure, interval: Interval | None) -> Finding:
     if interval is None:
         return "unknown"
     if interval.low <= 0 <= interval.high:
         return "not_shown"
-    is_lower_better = metric != AGGREGATE and METRICS[metric].is_better_when == "lower"
+    known = METRICS.get(control.metric)  # the aggregate, and what is another tool's own, follow from the unit
+    is_lower_better = control.unit != "tok/s" if known is None else known.is_better_when == "lower"
     return "better" if (interval.high < 0) == is_lower_better else "worse"
 
 

@@ -42,7 +42,9 @@ Statistic = Literal[
     "mean_of_run_p99",
     "mean_of_runs",
     "mean_of_requests",
+    "mean_of_runs_stated",
 ]
+"""How a figure is made of runs. The last is of runs that were imported without rows, and of no other."""
 
 Unit = Literal["ns", "ms", "s", "tok/s"]
 
@@ -95,7 +97,7 @@ class Counts:
     def words(self) -> str:
         """All of it in words."""
         return (
-            f"{self.completed.value} completed and {self.failed.value} failed of {counted(_whole(self.expected), 'request')} "
+            f"{_told(self.completed)} completed and {_told(self.failed)} failed of {_requests(self.expected)} "
             f"in {counted(_whole(self.runs), 'run')}"
         )
 
@@ -317,6 +319,14 @@ def _scaled(value: Number | None, scale: Fraction) -> Fraction | None:
 
 def _exact(value: Number | None) -> Fraction | None:
     return None if value is None else Fraction(value)
+
+
+def _told(figure: Figure) -> str:
+    return "an unknown number" if figure.value is None else str(figure.value)
+
+
+def _requests(figure: Figure) -> str:
+    return "an unknown number" if figure.value is None else counted(_whole(figure), "request")
 
 
 def _whole(figure: Figure) -> int:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from anvil.projections.pages.comparisons import compared
+from anvil.projections.pages.importedevidence import SECTION, blocks
 from anvil.projections.pages.matrix import judged, listed, matrix
 from anvil.projections.pages.outline import outline
 from anvil.projections.pages.verdicts import NOT_TAKEN, explained
@@ -22,7 +23,7 @@ def parts(document: Mapping[str, Any]) -> dict[str, Any]:
     comparisons = [
         compared(key, members) for key, members in (*cells.items(), (_LONGEST, document[_LONGEST]))
     ]
-    rest = {key: value for key, value in document.items() if key not in (*_SHOWN_FIRST, *cells)}
+    rest = {key: value for key, value in document.items() if key not in (*_SHOWN_FIRST, SECTION, *cells)}
     for name, left in (("functional", _but_checks), ("bounded_quality", _failures)):
         if not isinstance(document[name], Shown):  # an empty one stays: it says that nothing was found
             rest[name] = {key: left(value) for key, value in document[name].items()}
@@ -35,6 +36,7 @@ def parts(document: Mapping[str, Any]) -> dict[str, Any]:
         "without_difference": [one.name.replace("_", " ") for one in comparisons if not one.differences],
         "matrix": matrix(_outcomes(document)),
         "rest": outline(rest, level=3),
+        "imported": blocks(document),
     }
 
 

@@ -87,6 +87,10 @@ class Recorded:
     plans: Plans
     elsewhere: frozenset[str] = frozenset()
     """Attempts that a document has no place for."""
+    looked_at: tuple[Figure, ...] = ()
+    """What was looked at where nothing was planned and nothing launched: files of other tools."""
+    days: tuple[Figure, ...] = ()
+    """The days that these give."""
 
     @classmethod
     def of(cls, evidence: Evidence, campaign: Campaign) -> Recorded | None:
@@ -139,7 +143,7 @@ class Recorded:
     def basis(self) -> tuple[Figure, ...]:
         """What was looked at: the recipes, or the first event of each attempt."""
         marks = tuple(source.marked("what was planned", None, "declared") for source in self.plans.recipes)
-        return marks or tuple(attempt.reason() for attempt in self.attempts)
+        return marks or tuple(attempt.reason() for attempt in self.attempts) or self.looked_at
 
     def nothing(self, rule: str, *looked_at: Figure) -> Figure:
         """Return null, and say why (rule 2)."""
@@ -163,7 +167,10 @@ class Recorded:
             source = self.evidence.source(kept) if day not in newest else None
             if source is not None:
                 newest[day] = source.marked("the day of the event", day)
-        return derive("the newest day of the attempts' events", lambda *days: max(days), *newest.values())
+        if not newest and not self.days:
+            return self.nothing("no imported file gives its day in a form that is published")
+        of = "attempts' events" if newest else "imported files"
+        return derive(f"the newest day of the {of}", lambda *days: max(days), *(newest.values() or self.days))
 
 
 def same(rule: str, figures: Iterable[Figure]) -> Figure | None:

@@ -13,7 +13,7 @@ from anvil.projections.tripwire.sealed import sealed_values
 
 
 def require_publishable(
-    place: LedgerPlace,
+    place: LedgerPlace | None,
     words: Mapping[str, str],
     surroundings: Iterable[tuple[str, str]],
     approving: Mapping[tuple[str, str], str],
@@ -22,7 +22,7 @@ def require_publishable(
     """Look at words that are about to stand in the log of `place`, by what they are called.
 
     The canaries are `surroundings` and everything that is sealed in the ledger, whatever stream it is in,
-    but for what is approved (see `sealed`). `exceptions` are those in force.
+    but for what is approved (see `sealed`). `exceptions` are those in force. Without a place nothing is sealed.
 
     Raises:
         TripwireHit: one holds what must not be published.
@@ -54,16 +54,22 @@ def require_disclosable(
 
 
 def _tripwire(
-    place: LedgerPlace,
+    place: LedgerPlace | None,
     surroundings: Iterable[tuple[str, str]],
     approving: Mapping[tuple[str, str], str],
     excused: Iterable[Excused],
 ) -> Tripwire:
-    """Return a tripwire for the ledger at `place`, with everything that is sealed there as canaries."""
+    """Return a tripwire for a ledger, with everything that is sealed there as canaries; for none, without."""
+    sealed, known = _of_ledger(place, approving) if place is not None else ([], [])
+    return Tripwire(Canaries.of([*surroundings, *sealed]), excused, known=known)
+
+
+def _of_ledger(
+    place: LedgerPlace, approving: Mapping[tuple[str, str], str]
+) -> tuple[list[tuple[str, str]], list[str]]:
+    """Return what is sealed in a ledger, and what everybody may know of it: its name."""
     store = Store.open_readonly(place.database)
     try:
-        canaries = Canaries.of([*surroundings, *sealed_values(store, None, approving)])
-        known = store.origin()
+        return list(sealed_values(store, None, approving)), [store.origin()]
     finally:
         store.close()
-    return Tripwire(canaries, excused, known=[known])

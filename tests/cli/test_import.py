@@ -59,7 +59,10 @@ def test_a_bad_file_is_one_clear_error_and_leaves_nothing(
 
 @pytest.mark.parametrize("planted", [PLANTED["hf"], "/home/somebody/models", "sk-ant-" + "api03-" + "x" * 40])
 @pytest.mark.parametrize("escaped", [False, True])
-def test_a_secret_in_a_file_does_not_get_into_the_log(ledger: Anvil, planted: str, escaped: bool) -> None:
+@pytest.mark.parametrize("options", [(), ("--dry-run",)])
+def test_a_secret_in_a_file_does_not_get_into_the_log(
+    ledger: Anvil, planted: str, escaped: bool, options: tuple[str, ...]
+) -> None:
     """What stands in the log stays there: it is looked at before, and never shown."""
     before = events(ledger)
     content = spelled({**failure(), "decision": f"Not taken; see {planted} for more."})
@@ -67,7 +70,7 @@ def test_a_secret_in_a_file_does_not_get_into_the_log(ledger: Anvil, planted: st
         content = content.replace(
             planted[:3].encode(), "".join(f"\\u{ord(c):04x}" for c in planted[:3]).encode()
         )
-    ran = ledger("import", written("leak.json", content))
+    ran = ledger("import", written("leak.json", content), *options)
     assert (ran.code, ran.out) == (1, "")
     assert "leak.json, statement" in ran.err
     assert planted not in ran.err
@@ -142,6 +145,34 @@ def test_a_dry_run_needs_no_ledger_and_says_what_would_be_recorded(anvil: Anvil)
     assert "not said: image, recipe" in ran.out
     assert "Nothing was recorded" in ran.out
     assert not Path("anvil-ledger").exists()
+
+
+def test_a_dry_run_refuses_a_secret_without_a_ledger_too(anvil: Anvil) -> None:
+    content = spelled({**failure(), "decision": f"Not taken; see {PLANTED['hf']} for more."})
+    ran = anvil("import", written("leak.json", content), "--dry-run")
+    assert (ran.code, ran.out) == (1, "")
+    assert "leak.json, statement" in ran.err
+    assert PLANTED["hf"] not in ran.err
+
+
+def test_a_dry_run_refuses_what_the_ledger_holds_already(ledger: Anvil) -> None:
+    path = written("a.json", failure())
+    assert ledger("import", path, "--campaign", "one").code == 0
+    before = events(ledger)
+    ran = ledger("import", path, "--campaign", "one", "--dry-run")
+    assert (ran.code, ran.out) == (1, "")
+    assert "already holds" in ran.err
+    assert ledger("import", path, "--campaign", "another", "--dry-run").code == 0
+    assert events(ledger) == before
+
+
+def test_a_dry_run_refuses_what_is_sealed_in_the_ledger(ledger: Anvil) -> None:
+    sealed = "It ran on the third host from the left."
+    assert ledger("observe", sealed, "--status", "declared").code == 0
+    content = spelled({**failure(), "decision": sealed})
+    ran = ledger("import", written("leak.json", content), "--campaign", "one", "--dry-run")
+    assert (ran.code, ran.out) == (1, "")
+    assert sealed not in ran.err
 
 
 def test_what_a_dry_run_says_is_what_is_recorded(ledger: Anvil) -> None:

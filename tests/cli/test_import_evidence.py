@@ -38,9 +38,9 @@ def size(ledger: Anvil) -> int:
 
 def results() -> list[Measured]:
     with opened(PLACE, None) as ledger:
-        evidence = Evidence(ledger.record)
+        evidence = Evidence(ledger.record, ledger.artifacts.content)
         campaigns = ledger.record.campaigns.values()
-        return [one for each in campaigns for one in measured(evidence, each, ledger.blobs.get)]
+        return [one for each in campaigns for one in measured(evidence, each)]
 
 
 def test_every_kind_is_recorded_and_verifies_and_nothing_private_is_in_the_log(ledger: Anvil) -> None:
@@ -96,6 +96,44 @@ def test_status_says_what_a_reader_of_the_figures_must_know(ledger: Anvil) -> No
         "reasoning was seen and not counted apart, in 6 of 6",
     ):
         assert sentence in " ".join(out.split()), sentence
+
+
+def test_status_shows_events_by_index_and_main_figures(ledger: Anvil) -> None:
+    ledger("import", written("a.json", benchmark()), "--campaign", "one")
+    events = {e["index"]: e["event"] for e in ledger("log", "--json").json["events"]}
+    (file,) = ledger("status", "--json").json["campaigns"][0]["imports"]
+    (load,) = file["results"]
+    assert (events[file["index"]], events[load["index"]]) == ("import.recorded/1", "load.imported/1")
+    figures = {one["called"]: one for one in load["figures"]}
+    assert list(figures) == [
+        "ttft_p50_ms",
+        "ttft_p95_ms",
+        "e2e_p50_ms",
+        "decode_tok_s_p50",
+        "throughput_tok_s",
+        "prefix_cache_hit_avg",
+    ]
+    assert figures["ttft_p50_ms"]["definition"] == "ttft.visible/1"
+    out = ledger("status").out
+    assert f"3/3  [{load['index']}]" in out
+    words = " ".join(out.split())
+    assert "ttft_p50_ms = 110.0 ms ttft.visible/1, same from rows" in words
+    assert "throughput_tok_s = 32.98350824587706 tokens_per_s the tool's own, same from rows" in words
+    assert "ttft_p95_ms = " not in words
+
+
+def test_status_shows_what_an_imported_document_decided_as_somebody_elses_word(ledger: Anvil) -> None:
+    ledger("import", written("a.json", failure()), "--campaign", "one")
+    events = {e["index"]: e["event"] for e in ledger("log", "--json").json["events"]}
+    (file,) = ledger("status", "--json").json["campaigns"][0]["imports"]
+    (decision,) = file["decisions"]
+    assert events[decision["index"]] == "statement.imported/1"
+    assert (decision["said"], decision["status"]) == (["rejected", "Not on this card."], "external-prior")
+    out = " ".join(ledger("status").out.split())
+    assert "as that document says: rejected; Not on this card." in out
+    assert ledger("retract", decision["index"], "--reason", "Not theirs.").code == 0
+    (file,) = ledger("status", "--json").json["campaigns"][0]["imports"]
+    assert file["decisions"] == []
 
 
 def test_a_dry_run_says_the_same_and_needs_no_ledger(anvil: Anvil) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import subprocess
 import sys
@@ -104,15 +105,15 @@ def take_in(directory: Path, work: Path) -> Folder:
     contents = {path.name: path.read_bytes() for path in sorted(directory.iterdir())}
     known = {name for name, raw in contents.items() if any(kind.recognises(raw) for kind in KINDS.values())}
     home = work / directory.name
-    _anvil(home, "init", "--origin", "evidence.example")
-    _anvil(home, "import", *(directory / name for name in sorted(known)), "--campaign", directory.name)
-    _anvil(home, "verify")
+    run_anvil(home, "init", "--origin", "evidence.example")
+    run_anvil(home, "import", *(directory / name for name in sorted(known)), "--campaign", directory.name)
+    run_anvil(home, "verify")
     names = {f"sha256:{hashlib.sha256(raw).hexdigest()}": name for name, raw in contents.items()}
     with opened(LedgerPlace(home / "anvil-ledger"), None) as ledger:
-        evidence = Evidence(ledger.record)
+        evidence = Evidence(ledger.record, ledger.artifacts.content)
         campaign = ledger.record.campaigns[directory.name]
         results: dict[str, list[Measured]] = {}
-        for one in measured(evidence, campaign, ledger.blobs.get):
+        for one in measured(evidence, campaign):
             results.setdefault(names[str(one.file.value)], []).append(one)
         said = {names[str(one.file.value)]: one for one in every(evidence, campaign)}
     return Folder(directory, results, said, tuple(sorted(contents.keys() - known)))
@@ -120,10 +121,20 @@ def take_in(directory: Path, work: Path) -> Folder:
 
 def status(directory: Path, work: Path) -> str:
     """Return what `anvil status` says of a folder that was taken in."""
-    return _anvil(work / directory.name, "status", "--campaign", directory.name)
+    return run_anvil(work / directory.name, "status", "--campaign", directory.name)
 
 
-def _anvil(home: Path, *arguments: object) -> str:
+def status_members(directory: Path, work: Path) -> Any:
+    """Return the same for programs."""
+    return json.loads(run_anvil(work / directory.name, "status", "--campaign", directory.name, "--json"))
+
+
+def run_anvil(home: Path, *arguments: object) -> str:
+    """Return what a command prints in a home of its own.
+
+    Raises:
+        AssertionError: it failed.
+    """
     home.mkdir(exist_ok=True, parents=True)
     environment = {
         "PATH": os.environ["PATH"],

@@ -9,6 +9,7 @@ from support.toolfiles import KINDS, taken, whole
 
 from anvil.collectors.importers import KINDS as IMPORTERS
 from anvil.collectors.importers import importer_of
+from anvil.projections.tripwire.scanning import Tripwire
 
 
 @pytest.mark.parametrize("name", KINDS)
@@ -44,3 +45,12 @@ def test_the_files_hold_nothing_of_the_machine_that_made_them(name: str) -> None
     text = whole(name).decode()
     assert not re.search(r"/(?:root|home|tmp|work|usr|mnt|var|opt)/", text)
     assert not re.search(r"Linux-[0-9]", text)
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_rows_have_no_name_that_the_tripwire_takes_for_a_secret(name: str) -> None:
+    """Rows go along with a publication: a column that is called like a secret could never be published."""
+    tripwire = Tripwire()
+    held = [said.rows.encode().decode() for said in taken(whole(name)).said if said.rows is not None]
+    for line in (line for rows in held for line in rows.splitlines()):
+        assert tripwire.look(name, line) == []

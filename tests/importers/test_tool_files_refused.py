@@ -63,7 +63,7 @@ def everywhere(name: str, number: list[str | int], count: list[str | int]) -> di
         "a number that is a list": (changed(name, number, [[1]]), "found a list"),
         "a number below zero": (
             with_number(name, number, "-0.5"),
-            "no whole number of" if name == RESULTS else "expected a number from 0",
+            "no part of 8 samples" if name == RESULTS else "expected a number from 0",
         ),
         "a count below zero": (changed(name, count, -1), "expected a whole number from 0"),
         "a count and a half": (changed(name, count, 1.5), "expected a whole number from 0"),
@@ -188,27 +188,52 @@ OF: dict[str, dict[str, Refused]] = {
             "expected a metric with its filter",
         ),
         "a task that is a list": (changed(RESULTS, TASK, []), "expected an object, found a list"),
-        "a metric by which nothing passes": (
-            changed(RESULTS, TASK, {"sample_len": 8, "bleu,none": 12.5}),
-            "of no metric is it known when a sample passes",
-        ),
-        "a part of a sample": (
-            changed(RESULTS, [*TASK, "exact_match,whole"], 0.3),
-            "no whole number of 8 samples",
-        ),
         "more than all": (
             changed(RESULTS, [*TASK, "exact_match,whole"], 1.5),
-            "no whole number of 8 samples",
+            "no part of 8 samples",
+        ),
+        "less than nothing": (
+            changed(RESULTS, [*TASK, "exact_match,whole"], -0.5),
+            "no part of 8 samples",
+        ),
+        "a perplexity of no bounds": (
+            with_number(RESULTS, [*TASK, "word_perplexity,whole"], "Infinity"),
+            "expected a number, found",
+        ),
+        "a figure that is a list": (
+            changed(RESULTS, [*TASK, "bleu,whole"], [1, 2]),
+            "bleu,whole: expected a number, found a list",
+        ),
+        "a figure of too many digits": (
+            with_number(RESULTS, [*TASK, "bleu,whole"], "0." + "1" * 40),
+            "cannot be recorded",
+        ),
+        "an aggregation that is a number": (
+            changed(RESULTS, ["configs", "anvil_sums", "metric_list", 0, "aggregation"], 7),
+            "aggregation: expected text",
         ),
         "a moment that is text": (changed(RESULTS, ["date"], "today"), "$.date: expected a number"),
     },
     SAMPLES: everywhere(SAMPLES, [2, "exact_match"], [2, "doc_id"])
     | {
-        "half passed": (changed(SAMPLES, [2, "exact_match"], 0.5), "$[2].exact_match: expected 0 or 1"),
-        "no verdict": (without(SAMPLES, [2, "exact_match"]), "$[2].exact_match: expected 0 or 1"),
+        "no verdict": (
+            without(SAMPLES, [2, "exact_match"]),
+            "$[2]: the member 'exact_match' is missing",
+        ),
+        "a verdict that is null": (changed(SAMPLES, [2, "exact_match"], None), "'exact_match' is null"),
+        "no metric": (changed(SAMPLES, [2, "metrics"], []), "$[2].metrics: expected at least one metric"),
+        "metrics a text": (changed(SAMPLES, [2, "metrics"], "bleu"), "$[2].metrics: expected a list"),
+        "a metric without a value": (changed(SAMPLES, [0, "metrics"], ["bleu"]), "'bleu' is missing"),
+        "more metrics than are read": (
+            changed(SAMPLES, [0, "metrics"], [f"m{number}" for number in range(40)]),
+            "at most 24 are read",
+        ),
+        "a value of too many digits": (
+            with_number(SAMPLES, [2, "exact_match"], "0." + "1" * 40),
+            "cannot be recorded",
+        ),
         "no filter": (without(SAMPLES, [2, "filter"]), "$[2]: the member 'filter' is missing"),
         "no digest": (without(SAMPLES, [2, "prompt_hash"]), "$[2]: the member 'prompt_hash' is missing"),
-        "another metric": (changed(SAMPLES, [0, "metrics"], ["bleu"]), "of no metric is it known"),
     },
 }
 CASES = [(name, what) for name, cases in OF.items() for what in cases]

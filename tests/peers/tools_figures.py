@@ -29,7 +29,7 @@ _DIFFERS: Mapping[tuple[str, str], str] = {
     ("vllm", "e2e"): "to the last such chunk, not the end of the stream",
     ("sglang", "ttft"): "to the first text; a connection opened within",
     ("sglang", "itl"): "between texts, pooled over requests",
-    ("guidellm", "time_per_token"): "from the start of the request, weighted by tokens",
+    ("guidellm", "tpot"): "from the start of the request, weighted by tokens",
     ("aiperf", "ttfo"): "first output of any kind; ours only without a connection within",
     ("aiperf", "last_output"): "to the last output, not the end of the stream",
     ("aiperf", "gap"): "between chunks, pooled over requests",

@@ -94,6 +94,7 @@ _SLOW = SourceStatistic(
     of=None,
     column="ttft",
     statistic="nearest_rank_p95",
+    own=None,
     definition="ttft.visible/1",
     unit="ms",
     number="531.2477999978",

@@ -131,6 +131,148 @@ class NearLimit(_Shape):
     actual_prompt_tokens: Count | None
 
 
+class SaidOfWhatWasTested(_Shape):
+    """One thing that an imported file says."""
+
+    topic: str
+    name: str
+    value: str | bool | int | Decimal | None
+
+
+class ImportedFile(_Shape):
+    """A file of another tool: what it says of what was tested, and what it does not say."""
+
+    digest: str
+    kind: str
+    format: str
+    said: tuple[SaidOfWhatWasTested, ...] = Field(strict=False)
+    not_said: tuple[str, ...] = Field(strict=False)
+    said_only_in_the_file: tuple[str, ...] = Field(
+        strict=False, description="What stands in the file in words that are not published."
+    )
+
+
+class ImportedFigure(_Shape):
+    """A figure of another tool beside the same made again from its rows."""
+
+    called: str = Field(description="What the file calls it.")
+    of: str | None = Field(description="Of which item or group; null for all.")
+    metric: str | None = Field(description="The id of the metric of ours that is meant; null for none.")
+    statistic: str | None = Field(description="By its name; null where nobody says.")
+    unit: str
+    n: Count | None = Field(description="Over how many values; null where nobody says.")
+    stated: int | Decimal | None = Field(description="The number as the file spells it.")
+    remade: int | Decimal | None = Field(description="The same from the rows, with six decimals.")
+    agreement: Literal["same", "differs", "no_rows"] | None
+    meaning: str | None = Field(
+        description="What the tool means by the name, where no metric of ours is meant."
+    )
+    status: str = Field(description="How strong its evidence is.")
+
+
+class ImportedParameter(_Shape):
+    """With what it was carried out."""
+
+    name: str
+    value: str | bool | int | Decimal
+
+
+class _ImportedResult(_Shape):
+    """What a check, a suite and a load of another tool have in common."""
+
+    file: str = Field(description="The digest of the file that it stands in.")
+    position: str = Field(description="Where in the file.")
+    tool: str
+    called: str
+    candidate: str | None
+    attempt: str | None
+    parameters: tuple[ImportedParameter, ...] = Field(strict=False)
+    findings: tuple[str, ...] = Field(strict=False, description="What a reader of the figures must know.")
+    figures_stated: Count = Field(description="How many figures the tool gives in all.")
+    figures: tuple[ImportedFigure, ...] = Field(strict=False, description="The main ones.")
+
+
+class ImportedCheck(_ImportedResult):
+    """A check of another tool, with its own verdict."""
+
+    check: str | None = Field(description="The check of ours that asks the same; null for none.")
+    outcome: str
+    failure: str | None
+    expected: Count
+    passed: Count
+    observed: Count
+
+
+class ImportedSuite(_ImportedResult):
+    """A suite of another tool."""
+
+    suite: str | None = Field(description="The suite of ours that asks the same; null for none.")
+    required_rate: str | None = Field(description="As the file spells it.")
+    began: str | None
+    expected: Count
+    passed: Count | None = Field(description="Null when nobody says what passed.")
+
+
+class ImportedLoad(_ImportedResult):
+    """One run of a load of another tool."""
+
+    concurrency: Count | None
+    request_rate: str | None = Field(description="Requests a second, as the file spells it.")
+    target_tokens: Count | None
+    run: str | None
+    began: str | None
+    expected: Count | None
+    completed: Count
+    failed: Count | None
+
+
+class StandsInTheWay(_Shape):
+    """One thing that is not the same, or not known, and what it is on both sides."""
+
+    what: str
+    control: str
+    treatment: str
+
+
+class ComparedMetric(_Shape):
+    """One metric on both sides."""
+
+    metric: str = Field(description="The id of its definition, or the tool's own name.")
+    statistic: str
+    unit: str
+    control: int | Decimal | None
+    control_runs: Count
+    treatment: int | Decimal | None
+    treatment_runs: Count
+    delta_percent: int | Decimal | None = Field(description="Null where something stands in the way.")
+
+
+class ImportedComparison(_Shape):
+    """One load of two attempts, of which one at least was imported."""
+
+    control: str
+    treatment: str
+    control_load: str
+    treatment_load: str
+    not_compared: tuple[StandsInTheWay, ...] = Field(
+        strict=False, description="Why no difference is stated; empty when one is."
+    )
+    notes: tuple[str, ...] = Field(strict=False)
+    metrics: tuple[ComparedMetric, ...] = Field(strict=False)
+
+
+class ImportedEvidence(_Shape):
+    """What other tools measured and wrote."""
+
+    files: tuple[ImportedFile, ...] = Field(strict=False)
+    checks: tuple[ImportedCheck, ...] = Field(strict=False)
+    suites: tuple[ImportedSuite, ...] = Field(strict=False)
+    loads: tuple[ImportedLoad, ...] = Field(strict=False)
+    comparisons: tuple[ImportedComparison, ...] = Field(
+        default=(), strict=False, description="Only there when attempts have like loads."
+    )
+
+
 class QualificationSummary(_Shape):
     """Candidates side by side under one common recipe. Load cells have names that begin with `capacity_`."""
 
@@ -142,7 +284,7 @@ class QualificationSummary(_Shape):
     )
 
     schema_: Literal["anvil-serving.sanitized-qualification-summary/v1"] = Field(alias="schema")
-    observed_date: Annotated[str, Field(pattern=r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$")]
+    observed_date: Annotated[str, Field(pattern=r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$")] | None
     source_base_revision: str | None
     hardware: Hardware
     runtime: Runtime
@@ -154,6 +296,9 @@ class QualificationSummary(_Shape):
     functional: dict[Name, Functional]
     bounded_quality: dict[Name, Quality]
     near_limit_context: NearLimit
+    imported_evidence: ImportedEvidence | None = Field(
+        default=None, description="Only there when files of other tools were imported."
+    )
     retained_failures_and_caveats: tuple[str, ...] = Field(strict=False)
     restoration: dict[Name, str | bool | int | Decimal] = Field(
         description="Each gate that was checked after the campaign, and its outcome."

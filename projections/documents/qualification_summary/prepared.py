@@ -7,6 +7,8 @@
 3. The limit names, by candidate, what each part of the document rests on, and says everything that figures
    alone would hide: what did not pass, what was left out, what disagrees, which label says something else than
    was counted.
+4. What other tools measured stands in a section of its own. Where a campaign holds nothing else, everything but that
+   is null or empty, on the evidence of the files that were looked at.
 """
 
 from __future__ import annotations
@@ -21,11 +23,15 @@ from anvil.projections.documents.qualification_summary import earlier
 from anvil.projections.documents.qualification_summary.model import SCHEMA
 from anvil.projections.documents.qualification_summary.recorded import Summary
 from anvil.projections.evidence import Evidence
+from anvil.projections.figures import Figure, Group, Unsupported
 from anvil.projections.imported import Imported, evidence_limits, imported, limit_of
 from anvil.projections.limits import EvidenceLimit
+from anvil.projections.plans import Plans
 from anvil.projections.record import Campaign
 from anvil.projections.recorded.campaign import Recorded
 from anvil.projections.recorded.experiments import Experiment, divided
+from anvil.projections.recorded.importedcomparisons import listed
+from anvil.projections.recorded.importedevidence import ImportedEvidence
 
 
 def prepare(evidence: Evidence, campaign: Campaign, _candidate: str) -> Prepared:
@@ -38,14 +44,12 @@ def prepare(evidence: Evidence, campaign: Campaign, _candidate: str) -> Prepared
     source = imported(evidence, campaign, SCHEMA)
     recorded = Recorded.of(evidence, campaign)
     beside = evidence_limits(evidence, campaign)
+    brought = ImportedEvidence.of(evidence, campaign)
+    if recorded is None and source is not None:
+        limit = limit_of(source, said.quoted(), (*brought.notes(), *beside))
+        return Prepared(_with(earlier.figures(source, said), brought, evidence, campaign), limit)
     if recorded is None:
-        if source is None:
-            raise PublicationRefused(
-                f"nothing was run in campaign {campaign.name!r}, and no {SCHEMA} was imported into it",
-                advice=NOTHING_RUN,
-            )
-        limit = limit_of(source, said.quoted(), beside)
-        return Prepared(earlier.figures(source, said), limit)
+        recorded = _without_runs(evidence, campaign, brought)
     experiments = divided(recorded)[1]
     summary = Summary(recorded.without(one.attempt.key for one in experiments), said)
     root = summary.group
@@ -53,9 +57,33 @@ def prepare(evidence: Evidence, campaign: Campaign, _candidate: str) -> Prepared
         before = earlier.figures(source, said)
         root = together(before, root)
         root = type(root)({**root.fields, "caveats": before.fields["caveats"]})
-    notes = (*_notes(summary, source, experiments), *beside)
+    notes = (*_notes(summary, source, experiments), *brought.notes(), *beside)
     limit = EvidenceLimit(tuple(summary.claims()), (), notes, said.quoted(), recorded.candidates)
-    return Prepared(root, limit)
+    return Prepared(_with(root, brought, evidence, campaign), limit)
+
+
+def _without_runs(evidence: Evidence, campaign: Campaign, brought: ImportedEvidence) -> Recorded:
+    """Return a campaign of which there is nothing but what other tools measured (rule 4).
+
+    Raises:
+        PublicationRefused: there is not even that.
+    """
+    if not brought.results:
+        raise PublicationRefused(
+            f"nothing was run in campaign {campaign.name!r}, and no {SCHEMA} was imported into it",
+            advice=NOTHING_RUN,
+        )
+    plans = Plans.of(evidence, campaign)
+    return Recorded(evidence, campaign, plans, looked_at=brought.looked_at(), days=brought.days())
+
+
+def _with(root: Group, brought: ImportedEvidence, evidence: Evidence, campaign: Campaign) -> Group:
+    """Return the figures with those of other tools beside them (rule 4)."""
+    date = root.fields["date"]
+    if not isinstance(date, Figure):
+        raise Unsupported("the date of a document is a figure")
+    fields = {**brought.group(date).fields, "comparisons": listed(evidence, campaign, date)}
+    return Group({**root.fields, "imported": Group(fields)})
 
 
 def _notes(summary: Summary, source: Imported | None, experiments: tuple[Experiment, ...]) -> Iterator[str]:
