@@ -12,6 +12,7 @@ from support.fine.stage import Stage
 from support.fine.summaries import NAME, started
 
 from anvil.ledger.events import CaveatNoted, DecisionRecorded, LaunchFailed, ObservationNoted
+from anvil.projections.rendering import Draft
 
 
 def document(stage: Stage) -> dict[str, Any]:
@@ -57,6 +58,46 @@ def test_a_planned_attempt_that_nobody_saw_is_named() -> None:
         "tiny": {"placements_passed": None, "checks": [], "reasoning_chars_with_thinking_disabled": None}
     }
     assert "Planned, and nothing was seen of it: a1." in said(stage)
+
+
+# --- where the recipe comes from ----------------------------------------------------------------------------
+
+
+def declared_twice(*revisions: str | None) -> Stage:
+    """Return a campaign of one attempt for each recipe, which builds on that revision and follows it."""
+    stage = Stage("mine")
+    for at, revision in enumerate(revisions):
+        attempt = of.attempt(f"a{at}", "tiny", recipe_revision=revision)
+        stage.tell(of.recipe("mine", [of.candidate("tiny", "org/tiny", None, None)], [attempt], revision))
+        stage.tell(of.launched(None), "tiny", f"a{at}")
+    return stage
+
+
+def sources(drawn: Draft) -> tuple[Any, Any]:
+    made = json.loads(drawn.rendered.text)
+    return made["source_base_revision"], made["runtime"]["source_recipe_revision"]
+
+
+def test_what_a_recipe_builds_on_is_printed_as_declared() -> None:
+    drawn = declared_twice("ab" * 20).drawn(NAME)
+    assert sources(drawn) == ("ab" * 20, "ab" * 20)
+    for pointer in ("/source_base_revision", "/runtime/source_recipe_revision"):
+        leaf = drawn.rendered.leaf(pointer)
+        assert leaf is not None
+        assert leaf.status == "declared"
+
+
+def test_recipes_that_build_on_different_revisions_are_both_told() -> None:
+    drawn = declared_twice("ab" * 20, "cd" * 20).drawn(NAME)
+    assert sources(drawn) == (f"{'ab' * 20}; {'cd' * 20}",) * 2
+
+
+def test_a_recipe_that_says_nothing_of_its_sources_leaves_them_null_with_the_reason() -> None:
+    drawn = declared_twice(None).drawn(NAME)
+    assert sources(drawn) == (None, None)
+    leaf = drawn.rendered.leaf("/source_base_revision")
+    assert leaf is not None
+    assert leaf.rule == "no recipe names the revision of the sources that it builds on"
 
 
 # --- checks -------------------------------------------------------------------------------------------------

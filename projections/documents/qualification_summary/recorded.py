@@ -38,12 +38,12 @@ class Summary:
     @cached_property
     def group(self) -> Group:
         """Everything that the template can print."""
-        recorded, nothing = self.recorded, self.recorded.nothing
+        recorded = self.recorded
         shared = settings.shared(recorded.attempts)
         return Group(
             {
                 "date": recorded.day(),
-                "source_revision": nothing("no event names the revision of the sources"),
+                "source_revision": runtime.base_revision(recorded),
                 "hardware": hardware(recorded),
                 "runtime": runtime.runtime(recorded),
                 "settings": recorded.listing(
