@@ -5,6 +5,7 @@
 2. Attempts are named by their number in the document, from 1, and claims by the name of their leaf.
    Where a document is about candidates, claims are about these, and are named by their keys.
 3. What an operator says (caveats, gaps) is quoted, and marked as theirs.
+4. Words that name a stronger status than theirs are refused.
 """
 
 from __future__ import annotations
@@ -13,8 +14,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from anvil.ledger.errors import PublicationRefused
 from anvil.ledger.public import EvidenceStatus
-from anvil.projections.figures import RANKED
+from anvil.projections.figures import RANKED, Figure, is_stronger
 
 _MEANS: dict[EvidenceStatus, str] = {
     "retained-complete": "Every raw byte is retained for",
@@ -64,6 +66,8 @@ class EvidenceLimit:
     missing: tuple[Missing, ...]
     notes: tuple[str, ...] = ()
     quoted: tuple[Quoted, ...] = ()
+    failed: tuple[str, ...] = ()
+    """Those of the notes that say what failed or has no result: what a reader asks for who asks why."""
     candidates: tuple[str, ...] = ()
     """The candidates that claims are about, by number from 1; none where they are about attempts."""
 
@@ -131,6 +135,20 @@ class EvidenceLimit:
         if self.candidates:
             return {"candidates": [self.candidates[number - 1] for number in numbers]}
         return {"attempts": numbers}
+
+
+def require_modest(words: Figure) -> None:
+    """Refuse words that name a stronger status than theirs (rule 4).
+
+    Raises:
+        PublicationRefused: they do.
+    """
+    for status in RANKED:
+        if status in str(words.value) and is_stronger(status, words.status):
+            raise PublicationRefused(
+                f"the words of an event claim {status}, its evidence is {words.status}: {words.value!r}",
+                advice="Retract the event and state what the attached bytes support.",
+            )
 
 
 def _joined(parts: Iterable[str], comma: str) -> str:

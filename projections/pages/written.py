@@ -18,6 +18,7 @@ from anvil.projections.pages.inert import markdown
 from anvil.projections.pages.lanes import Rung
 from anvil.projections.pages.matrix import Cell, Matrix
 from anvil.projections.pages.outline import Block
+from anvil.projections.pages.seen import Seen
 from anvil.projections.pages.view import Shown
 
 WIDEST = 44
@@ -46,12 +47,22 @@ def joined(shown: Shown | Sequence[Shown]) -> Inert:
     """Return figures in one cell. An empty list is one figure that says so."""
     if isinstance(shown, Shown):
         return figure(shown)
-    return Inert(", ".join(figure(one) for one in shown) or "none")
+    return Inert(", ".join(figure(one) for one in shown) or _NOT_STATED)
 
 
 def listing(shown: Shown | Sequence[Shown]) -> Inert:
     """Return figures as a list."""
     return Inert("\n".join(f"- {figure(one)}" for one in ([shown] if isinstance(shown, Shown) else shown)))
+
+
+def observed(observations: Sequence[Seen]) -> Inert:
+    """Return what people saw as a list: what it is about, what they say, how strong it is."""
+    lines = []
+    for one in observations:
+        about = ", ".join(figure(shown) for shown in one.about) or "the campaign"
+        said = "; ".join(figure(shown) for shown in one.said)
+        lines.append(f"- {about}: {said}; evidence {figure(one.status)}")
+    return Inert("\n".join(lines))
 
 
 def strength(legend: Sequence[dict[str, Any]]) -> Inert:
@@ -155,7 +166,7 @@ def table(head: Sequence[object], rows: Sequence[Sequence[object]]) -> Inert:
 def functions() -> dict[str, Callable[..., Any]]:
     """Return what a layout can call, by name."""
     offered: tuple[Callable[..., Any], ...] = (
-        figure, joined, listing, strength, meanings, differences, side_by_side, outcomes, attempts_table, rungs,
+        figure, joined, listing, observed, strength, meanings, differences, side_by_side, outcomes, attempts_table, rungs,
         outlined, support, event_list,
     )  # fmt: skip
     return {function.__name__: function for function in offered}

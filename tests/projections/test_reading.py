@@ -197,7 +197,7 @@ def test_figures_are_counted_by_their_status_and_nulls_told() -> None:
     ]
     assert made["nulls"] == [
         {"reason": "the imported file says null", "pointers": ["/common_recipe/draft_model"]},
-        {"reason": "nothing was found", "pointers": ["/functional/tiny_b/checks"]},
+        {"reason": "none is recorded", "pointers": ["/functional/tiny_b/checks"]},
     ]
 
 
@@ -241,7 +241,7 @@ def test_a_document_of_nulls_is_a_page_of_reasons(
 def test_what_is_empty_says_so(name: str, changed: dict[str, Any], form: str) -> None:
     seen = imported(spelled({**PUBLISHED[name](), **changed}))
     made = pages.page(rendered(name, seen), STATE, fold(seen), form)
-    assert made.count("nothing was found") >= len(changed)
+    assert made.count("none is recorded") >= len(changed)
 
 
 # --- answers first ---------------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from support.fine.loads import load, row
 from support.fine.stage import Stage
 from support.fine.summaries import NAME, started
 
-from anvil.ledger.events import CaveatNoted, DecisionRecorded, LaunchFailed, ObservationNoted
+from anvil.ledger.events import CaveatNoted, DecisionRecorded, LaunchFailed
 from anvil.projections.rendering import Draft
 
 
@@ -315,6 +315,38 @@ def test_placements_are_named_by_their_order() -> None:
     assert "left" not in json.dumps(document(stage)["hardware"])
 
 
+def placed_on(stage: Stage, attempt: str, candidate: str, position: int, **more: Any) -> None:
+    """Tell that an attempt was placed on one of the two cards of its host."""
+    cards = of.host({0: "NVIDIA L4", 1: "NVIDIA L4"}, (position,), 24 * 2**30)
+    stage.tell(cards, candidate, attempt, artifacts={"host": b"{}"}, **more)
+
+
+def test_cards_are_named_by_their_order_with_the_placement_that_they_are_of() -> None:
+    attempts = [of.attempt(f"a{at}", "tiny", place) for at, place in enumerate(("left", "right", "left"))]
+    stage = started(attempts=tuple(attempts))
+    for attempt, position in zip(attempts, (1, 0, 1), strict=True):
+        placed_on(stage, attempt.key, "tiny", position)
+    hardware = document(stage)["hardware"]
+    assert (hardware["host_label"], hardware["gpu_count"]) == ("host-1", 2)
+    assert (
+        hardware["topology"]
+        == "2 placements: tiny on placement-1 (gpu-1) and placement-2 (gpu-2); each on every one"
+    )
+
+
+def test_cards_at_the_same_position_of_two_hosts_are_two() -> None:
+    attempts = (of.attempt("here", "tiny", "left"), of.attempt("there", "tiny", "left"))
+    stage = started(attempts=attempts)
+    placed_on(stage, "here", "tiny", 0)
+    placed_on(stage, "there", "tiny", 0, ledger="zurich.test.invalid/log")
+    hardware = document(stage)["hardware"]
+    assert (hardware["host_label"], hardware["gpu_count"]) == ("host-1; host-2", 2)
+    assert hardware["topology"] == (
+        "2 placements: tiny on placement-1 (gpu-1 of host-1) and placement-1 (gpu-2 of host-2); each on every one"
+    )
+    assert "zurich" not in stage.drawn(NAME).rendered.text
+
+
 def test_a_host_without_a_card_has_none() -> None:
     stage = started()
     stage.tell(of.host({}, (), 0), artifacts={"host": b"{}"})
@@ -361,15 +393,6 @@ def test_a_launch_that_never_began_is_named() -> None:
     stage = started()
     stage.tell(LaunchFailed(launcher="docker", placement=None, failure="occupied", detail=None), "tiny", "a1")
     assert "Launch 2 of attempt a1 was not started (occupied)." in said(stage)
-
-
-def test_what_a_person_saw_has_no_place_here_and_that_is_said() -> None:
-    stage = started()
-    seen = ObservationNoted(status="operator-observed-incomplete", public_text="Odd.", claims=None, text=None)
-    stage.tell(seen, "tiny", "a1", role="operator")
-    assert any(
-        "What people observed of attempts is not shown here: 1 observation" in note for note in said(stage)
-    )
 
 
 def test_a_decision_that_rests_on_one_attempt_is_about_its_candidate_but_not_when_it_is_an_experiment() -> (

@@ -43,7 +43,7 @@ def prepare(evidence: Evidence, campaign: Campaign, candidate: str) -> Prepared:
     earlier = Earlier.of(evidence, campaign, SCHEMA, candidate)
     declared = _declared(recipes, candidate, earlier)
     launches = [launch for launch in campaign.launches if _is_of(launch, candidate, recipes)]
-    shown = [(launch, _attempt(evidence, launch, recipes)) for launch in launches]
+    shown = [(launch, _attempt(evidence, campaign, launch, recipes)) for launch in launches]
     shown = [(launch, attempt) for launch, attempt in shown if attempt.sources]
     before = earlier.groups if earlier is not None else []
     if not shown and not before:
@@ -149,9 +149,19 @@ def _is_of(launch: Launch, candidate: str, recipes: tuple[Source, ...]) -> bool:
     return next(planned, None) == candidate
 
 
-def _attempt(evidence: Evidence, launch: Launch, recipes: tuple[Source, ...]) -> Attempt:
+def _attempt(evidence: Evidence, campaign: Campaign, launch: Launch, recipes: tuple[Source, ...]) -> Attempt:
     plans = ((source, number) for source, number, key, _ in _plans(recipes) if key == launch.attempt)
-    return Attempt(launch.attempt, evidence.sources(launch.events), next(plans, None))
+    looks = tuple(_looks(evidence, campaign, launch))
+    return Attempt(launch.attempt, evidence.sources(launch.events), next(plans, None), looks)
+
+
+def _looks(evidence: Evidence, campaign: Campaign, launch: Launch) -> Iterator[tuple[Source, Kept]]:
+    """Yield what was seen of the host for this attempt, in the stream of this launch."""
+    streams = {kept.stream for kept in launch.events[:1]}
+    for kept in campaign.general:
+        is_of = kept.subject.attempt == launch.attempt and kept.stream in streams
+        if is_of and isinstance(kept.event, HostObserved) and (source := evidence.source(kept)) is not None:
+            yield source, kept
 
 
 # --- what is said of all of it ----------------------------------------------------------------------------

@@ -25,7 +25,9 @@ from anvil.projections.imported import Imported, evidence_limits, imported, limi
 from anvil.projections.limits import EvidenceLimit
 from anvil.projections.record import Campaign
 from anvil.projections.recorded.campaign import Recorded
-from anvil.projections.recorded.experiments import Experiment, divided
+from anvil.projections.recorded.experiments import Experiment, divided, undivided
+from anvil.projections.recorded.observations import Observations
+from anvil.projections.recorded.summaries import failed_in
 
 
 def prepare(evidence: Evidence, campaign: Campaign, _candidate: str) -> Prepared:
@@ -37,33 +39,43 @@ def prepare(evidence: Evidence, campaign: Campaign, _candidate: str) -> Prepared
     said = Conclusions.of(evidence, campaign)
     source = imported(evidence, campaign, SCHEMA)
     recorded = Recorded.of(evidence, campaign)
-    beside = evidence_limits(evidence, campaign)
+    seen, beside = Observations.of(evidence, campaign), evidence_limits(evidence, campaign)
     if recorded is None:
         if source is None:
             raise PublicationRefused(
                 f"nothing was run in campaign {campaign.name!r}, and no {SCHEMA} was imported into it",
                 advice=NOTHING_RUN,
             )
-        limit = limit_of(source, said.quoted(), beside)
-        return Prepared(earlier.figures(source, said), limit)
+        limit = limit_of(source, said.quoted(), (*seen.notes(), *beside))
+        return Prepared(earlier.figures(source, said, seen), limit)
     experiments = divided(recorded)[1]
     summary = Summary(recorded.without(one.attempt.key for one in experiments), said)
     root = summary.group
     if source is not None:
-        before = earlier.figures(source, said)
+        before = earlier.figures(source, said, seen)
         root = together(before, root)
         root = type(root)({**root.fields, "caveats": before.fields["caveats"]})
-    notes = (*_notes(summary, source, experiments), *beside)
-    limit = EvidenceLimit(tuple(summary.claims()), (), notes, said.quoted(), recorded.candidates)
+    notes = (*_notes(recorded, summary, source, experiments), *beside)
+    limit = EvidenceLimit(
+        tuple(summary.claims()),
+        (),
+        notes,
+        said.quoted(),
+        tuple(failed_in(summary.recorded)),
+        recorded.candidates,
+    )
     return Prepared(root, limit)
 
 
-def _notes(summary: Summary, source: Imported | None, experiments: tuple[Experiment, ...]) -> Iterator[str]:
+def _notes(
+    recorded: Recorded, summary: Summary, source: Imported | None, experiments: tuple[Experiment, ...]
+) -> Iterator[str]:
     if source is not None:
         date = source.figure("document", "date").value
         yield f"What was not recorded here is taken from a document that somebody published ({date})."
         yield from source.losses()
     if experiments:
-        told = ", ".join(f"{one.attempt.key} ({one.change().value})" for one in experiments)
+        told = ", ".join(f"{one.name} ({one.change().value})" for one in experiments)
         yield f"Not shown here, since their settings are not those of their candidate's first attempt: {told}."
+    yield from undivided(recorded, experiments)
     yield from summary.notes()

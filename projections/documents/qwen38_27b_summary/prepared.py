@@ -23,6 +23,8 @@ from anvil.projections.imported import Imported, evidence_limits, imported, limi
 from anvil.projections.limits import EvidenceLimit
 from anvil.projections.record import Campaign
 from anvil.projections.recorded.campaign import Recorded
+from anvil.projections.recorded.observations import Observations
+from anvil.projections.recorded.summaries import failed_in
 
 
 def prepare(evidence: Evidence, campaign: Campaign, _candidate: str) -> Prepared:
@@ -34,22 +36,24 @@ def prepare(evidence: Evidence, campaign: Campaign, _candidate: str) -> Prepared
     said = Conclusions.of(evidence, campaign)
     source = imported(evidence, campaign, SCHEMA)
     recorded = Recorded.of(evidence, campaign)
-    beside = evidence_limits(evidence, campaign)
+    seen, beside = Observations.of(evidence, campaign), evidence_limits(evidence, campaign)
     if recorded is None:
         if source is None:
             raise PublicationRefused(
                 f"nothing was run in campaign {campaign.name!r}, and no {SCHEMA} was imported into it",
                 advice=NOTHING_RUN,
             )
-        limit = limit_of(source, said.quoted(), beside)
-        return Prepared(earlier.figures(source, said), limit)
+        limit = limit_of(source, said.quoted(), (*seen.notes(), *beside))
+        return Prepared(earlier.figures(source, said, seen), limit)
     lanes = Lanes(recorded, said)
     root = lanes.group
     if source is not None:
-        before = earlier.figures(source, said)
+        before = earlier.figures(source, said, seen)
         root = Group({**together(before, root).fields, "gaps": before.fields["gaps"]})
     notes = (*_notes(lanes, source), *beside)
-    limit = EvidenceLimit(tuple(lanes.claims()), (), notes, said.quoted(), recorded.candidates)
+    limit = EvidenceLimit(
+        tuple(lanes.claims()), (), notes, said.quoted(), tuple(failed_in(recorded)), recorded.candidates
+    )
     return Prepared(root, limit)
 
 

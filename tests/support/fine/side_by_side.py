@@ -177,8 +177,6 @@ def side_by_side(rows: dict[str, list[list[Row]]] | None = None) -> Stage:
     declared = [of.candidate(one.key, one.model, one.revision, one.quantization) for one in CANDIDATES]
     stage.tell(of.recipe("qwen38-27b-sglang-393k", declared, attempts, BASE_REVISION))
     _weights(stage)
-    for placed in ((0,), (1,)):
-        stage.tell(of.host({0: CARD, 1: CARD}, placed, CARD_BYTES, is_wsl=True))
     _failed_starts(stage)
     for attempt in attempts:
         _attempt(stage, attempt.candidate, attempt.key, attempt.placement)
@@ -263,6 +261,8 @@ def _attempt(stage: Stage, candidate: str, attempt: str, placement: str | None) 
         named = {name.replace("_", "."): raw for name, raw in artifacts.items()}
         stage.tell(event, candidate, attempt, artifacts=named)
 
+    cards = of.host({0: CARD, 1: CARD}, (("first", "second").index(str(placement)),), CARD_BYTES, is_wsl=True)
+    tell(cards, host=b"{}")
     tell(of.launched(IMAGE, placement), inspect=b"{}")
     tell(of.ready(), ready_response=b"{}")
     claims = (
