@@ -15,6 +15,7 @@ from anvil.projections.conclusions import Conclusions
 from anvil.projections.continuing import together
 from anvil.projections.document import NOTHING_RUN, Prepared
 from anvil.projections.documents.qwen38_27b_summary import earlier
+from anvil.projections.documents.qwen38_27b_summary.contradictions import contradictions
 from anvil.projections.documents.qwen38_27b_summary.model import SCHEMA
 from anvil.projections.documents.qwen38_27b_summary.recorded import Lanes
 from anvil.projections.evidence import Evidence
@@ -43,12 +44,14 @@ def prepare(evidence: Evidence, campaign: Campaign, _candidate: str) -> Prepared
                 f"nothing was run in campaign {campaign.name!r}, and no {SCHEMA} was imported into it",
                 advice=NOTHING_RUN,
             )
-        limit = limit_of(source, said.quoted(), (*seen.notes(), *beside))
-        return Prepared(earlier.figures(source, said, seen), limit)
+        root = earlier.figures(source, said, seen)
+        limit = limit_of(source, said.quoted(), (*_contradicted(root), *seen.notes(), *beside))
+        return Prepared(root, limit)
     lanes = Lanes(recorded, said)
     root = lanes.group
     if source is not None:
         before = earlier.figures(source, said, seen)
+        beside = [*_contradicted(before), *beside]
         root = Group({**together(before, root).fields, "gaps": before.fields["gaps"]})
     notes = (*_notes(lanes, source), *beside)
     limit = EvidenceLimit(
@@ -63,3 +66,8 @@ def _notes(lanes: Lanes, source: Imported | None) -> Iterator[str]:
         yield f"What was not recorded here is taken from a document that somebody published ({date})."
         yield from source.losses()
     yield from lanes.notes()
+
+
+def _contradicted(document: Group) -> Iterator[str]:
+    """Yield what an imported document prints that contradicts itself."""
+    yield from (f"In the imported document, {told}" for told in contradictions(document))
