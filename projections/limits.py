@@ -10,7 +10,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -92,8 +92,8 @@ class EvidenceLimit:
                 attempts.append(item.attempt)
         return [(what, why, attempts) for (what, why), attempts in found.items()]
 
-    def sentences(self) -> list[str]:
-        """Return it in words, one statement each."""
+    def sentences(self, printed: Container[object] = ()) -> list[str]:
+        """Return it in words, one statement each. What is `printed` beside as a figure is not quoted again."""
         said, words = list(self.notes), {claim.name: claim.words for claim in self.claims}
         for status, claims in self.by_status():
             parts = (f"{words[name]} of {self._about(numbers)}" for name, numbers in claims.items())
@@ -102,7 +102,11 @@ class EvidenceLimit:
         for what, why, numbers in self.by_loss():
             lost.setdefault((self._about(numbers), why.replace("-", " ")), []).append(what.replace("-", " "))
         said += [f"Not kept for {of} ({why}): {', '.join(whats)}." for (of, why), whats in lost.items()]
-        said += [f"The operator notes a {item.kind}: “{item.text}”" for item in self.quoted]
+        said += [
+            f"The operator notes a {item.kind}: “{item.text}”"
+            for item in self.quoted
+            if item.text not in printed
+        ]
         return said
 
     def text(self) -> str:

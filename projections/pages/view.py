@@ -67,11 +67,12 @@ def view(draft: Draft, state: State, record: Record) -> dict[str, Any]:
     notes: dict[Support, int] = {}
     leaves = {leaf.pointer: leaf for leaf in draft.rendered.leaves if leaf.kind in ("leaf", "empty")}
     shown = {pointer: _shown(leaf, notes) for pointer, leaf in leaves.items()}
+    limits = draft.limit.sentences(printed={leaf.value for leaf in leaves.values()})
     return {
         "title": draft.document.title,
         "schema": draft.rendered.document["schema"],
         "document": _mirrored(draft.rendered.document, "", shown),
-        "limits": [text for text in draft.limit.sentences() if text not in draft.limit.failed],
+        "limits": [text for text in limits if text not in draft.limit.failed],
         "failed": draft.limit.failed,
         "is_synthetic": draft.is_synthetic,
         "campaign": draft.campaign,

@@ -97,6 +97,8 @@ def side_by_side(comparison: Comparison) -> Inert:
             for one in row.differences
         )
         rows.append([row.name.replace("_", " "), *cells, *against])
+    if not comparison.columns:
+        return Inert("\n".join(facts))
     drawn = table((comparison.name, *comparison.columns, *comparison.differences), rows)
     return Inert("\n".join([*facts, "", drawn] if facts else [drawn]))
 

@@ -78,10 +78,9 @@ class Checks:
             yield from _earlier(self.candidate, attempt)
 
     def labels(self) -> Iterator[str]:
-        """Yield the labels that say something else than was counted."""
-        for label in dict.fromkeys(contradiction(s) for _, found in self.results for s in found.values()):
-            if label is not None:
-                yield f"{label} ({self.candidate})."
+        """Yield the labels that say something else than was counted, each once."""
+        found = (contradiction(result) for _, results in self.results for result in results.values())
+        yield from dict.fromkeys(label for label in found if label is not None)
 
     def _placements(self) -> Figure:
         passed: dict[str | None, list[Figure]] = {}

@@ -56,12 +56,16 @@ def base_revision(recorded: Recorded) -> Figure:
 
 
 def disagreements(recorded: Recorded) -> Iterator[str]:
-    """Yield a sentence about each attempt whose sources do not agree."""
+    """Yield a sentence about attempts whose sources do not agree, once for what they do not agree about."""
+    attempts: dict[str, list[str]] = {}
     for attempt in recorded.attempts:
         found = [name for each in attempt.of(EngineIdentified) for name in each.event.disagreements]
         if found:
             what = ", ".join(dict.fromkeys(name.replace("_", " ") for name in found))
-            yield f"Who the engine is: the sources do not agree about {what} (attempt {attempt.key})."
+            attempts.setdefault(what, []).append(attempt.key)
+    for what, keys in attempts.items():
+        of = f"{'attempt' if len(keys) == 1 else 'attempts'} {', '.join(keys)}"
+        yield f"Who the engine is: the sources do not agree about {what} ({of})."
 
 
 def _images(recorded: Recorded) -> Iterator[Figure]:

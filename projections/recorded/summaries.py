@@ -27,8 +27,11 @@ def notes_on(recorded: Recorded) -> Iterator[str]:
     yield from launches.again(recorded)
     yield from failed_in(recorded)
     yield from runtime.disagreements(recorded)
+    labels: dict[str, list[str]] = {}
     for candidate in recorded.candidates:
-        yield from Checks.of(recorded, candidate).labels()
+        for label in Checks.of(recorded, candidate).labels():
+            labels.setdefault(label, []).append(candidate)
+    yield from (f"{label} ({', '.join(candidates)})." for label, candidates in labels.items())
 
 
 def failed_in(recorded: Recorded) -> Iterator[str]:
