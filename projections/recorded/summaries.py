@@ -40,7 +40,7 @@ def failed_in(recorded: Recorded) -> Iterator[str]:
     for candidate in recorded.candidates:
         yield from Checks.of(recorded, candidate).failed()
     yield from suites.failed(recorded.attempts)
-    yield from gates.notes(recorded)
+    yield from gates.failed(recorded)
 
 
 def differing(recorded: Recorded) -> Iterator[str]:
