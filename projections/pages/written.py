@@ -105,6 +105,8 @@ def side_by_side(comparison: Comparison) -> Inert:
 
 def outcomes(matrix: Matrix, corner: str) -> Inert:
     """Return which checks passed."""
+    if not matrix.rows:
+        return Inert("The document has no outcome of a check or a suite.")
     return table((corner, *matrix.columns), [(name, *map(_outcome, cells)) for name, cells in matrix.rows])
 
 

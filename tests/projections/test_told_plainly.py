@@ -99,3 +99,11 @@ def test_nothing_known_of_the_hardware_is_said_once(form: str) -> None:
 def test_a_comparison_of_nobody_has_no_table() -> None:
     made = pictured(failing(), "html")
     assert 'aria-label="near_limit_context"' not in made
+
+
+@FORMS
+@pytest.mark.parametrize("name", [NAME, LANES])
+def test_a_document_without_an_outcome_says_so_in_place_of_a_table(name: str, form: str) -> None:
+    made = pictured(started(checks=()), form, name)
+    assert made.count("The document has no outcome of a check or a suite.") == 1
+    assert "Check or suite" not in made
