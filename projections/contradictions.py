@@ -10,7 +10,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -105,6 +105,11 @@ def counts(text: object) -> tuple[int, int] | None:
 def whole(number: Fraction) -> str:
     """Return a number as a sentence says it, without decimals."""
     return f"{int(rounded(number, 0)):,}"
+
+
+def in_imported(sentences: Iterable[str]) -> Iterator[str]:
+    """Yield sentences about an imported document as the evidence limit has them."""
+    yield from (f"In the imported document, {sentence}" for sentence in sentences)
 
 
 # --- what summaries are made of -----------------------------------------------------------------------------

@@ -13,7 +13,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -87,18 +87,41 @@ class Experiment:
 
 
 def divided(recorded: Recorded) -> tuple[tuple[Attempt, ...], tuple[Experiment, ...]]:
-    """Return the lanes of a campaign and its experiments (rule 1)."""
-    lanes: list[Attempt] = []
-    experiments = []
+    """Return the lanes of a campaign and its experiments (rules 1 and 2)."""
+    lanes: dict[str, Attempt] = {}
+    found, experiments, declared = [], [], _declared(recorded)
     for attempt in recorded.attempts:
-        first = next((lane for lane in lanes if lane.candidate == attempt.candidate), None)
-        named = _declared(recorded, attempt)
-        control = first if named is None else named[2]
-        if control is not None and (named is not None or _is_changed(attempt, control)):
-            experiments.append(Experiment(attempt, control, None if named is None else named[:2]))
+        first = lanes.get(attempt.candidate)
+        if attempt.key in declared:
+            experiments.append(declared[attempt.key])
+        elif first is not None and _is_changed(attempt, first):
+            experiments.append(Experiment(attempt, first))
         else:
-            lanes.append(attempt)
-    return tuple(lanes), tuple(experiments)
+            lanes.setdefault(attempt.candidate, attempt)
+            found.append(attempt)
+    return tuple(found), tuple(experiments)
+
+
+def _declared(recorded: Recorded) -> dict[str, Experiment]:
+    """Return the experiments that recipes declare of two attempts of one candidate, by attempt (rule 2)."""
+    attempts = {one.key: one for one in recorded.attempts}
+    found: dict[str, Experiment] = {}
+    for planned, one in recorded.plans.experiments.values():
+        attempt, control = attempts.get(one.attempt or ""), attempts.get(one.control or "")
+        if attempt is not None and control is not None and attempt.candidate == control.candidate:
+            found.setdefault(attempt.key, Experiment(attempt, control, (planned, one)))
+    return {key: one for key, one in found.items() if not _is_circular(found, key)}
+
+
+def _is_circular(declared: Mapping[str, Experiment], attempt: str) -> bool:
+    """Say whether an attempt is, over several experiments, its own control: then none of them counts."""
+    seen, at = {attempt}, attempt
+    while at in declared:
+        at = declared[at].control.key
+        if at in seen:
+            return True
+        seen.add(at)
+    return False
 
 
 def undivided(recorded: Recorded, shown: Iterable[Experiment]) -> Iterator[str]:
@@ -111,26 +134,6 @@ def undivided(recorded: Recorded, shown: Iterable[Experiment]) -> Iterator[str]:
             yield f"Experiment {key} is of two protocols of one attempt, {pair} ({changed}): their figures stand by protocol."
         elif key not in keys:
             yield f"Experiment {key}, {one.attempt} against {one.control} ({changed}), is not shown as one."
-
-
-def _declared(recorded: Recorded, attempt: Attempt) -> tuple[Planned, DeclaredExperiment, Attempt] | None:
-    """Return where an attempt is declared as one side of an experiment, and the other side (rule 2)."""
-    others = {one.key: one for one in recorded.attempts if one.candidate == attempt.candidate}
-    for planned, one in recorded.plans.experiments.values():
-        if one.attempt == attempt.key and one.control in others and not _is_circular(recorded, attempt.key):
-            return planned, one, others[one.control]
-    return None
-
-
-def _is_circular(recorded: Recorded, attempt: str) -> bool:
-    """Say whether an attempt is, over several experiments, its own control: then none of them counts."""
-    controls = {one.attempt: one.control for _, one in recorded.plans.experiments.values()}
-    at: str | None = attempt
-    for _ in controls:
-        at = controls.get(at)
-        if at == attempt:
-            return True
-    return False
 
 
 def _is_changed(attempt: Attempt, control: Attempt) -> bool:

@@ -118,8 +118,8 @@ class _Hardware:
     def _of_attempt(self, attempt: Attempt) -> list[Figure]:
         """Return the GPUs that an attempt was placed on, by their pseudonyms; with their hosts, where several were."""
         found: dict[tuple[str, int], Figure] = {}
-        for gpu in self._looks:
-            if gpu.attempt == attempt.key and gpu.place not in found:
+        for gpu in self._by_attempt.get(attempt.key, ()):
+            if gpu.place not in found:
                 named = self.pseudonyms.gpu(gpu.look.source, self.recorded.kept_of(gpu.look), gpu.at)
                 found[gpu.place] = (
                     compose("a GPU and its host", _of_host, named, self._label(gpu.look))
@@ -127,6 +127,14 @@ class _Hardware:
                     else named
                 )
         return list(found.values())
+
+    @cached_property
+    def _by_attempt(self) -> dict[str, list[_Gpu]]:
+        found: dict[str, list[_Gpu]] = {}
+        for gpu in self._looks:
+            if gpu.attempt is not None:
+                found.setdefault(gpu.attempt, []).append(gpu)
+        return found
 
     @cached_property
     def _are_several(self) -> bool:

@@ -54,11 +54,7 @@ class Observations:
         Raises:
             PublicationRefused: the words of one claim more than its evidence (rule 3).
         """
-        groups = [_group(*one) for one in self.events if not _is_silent(one[2])]
-        members = tuple((group.fields["evidence_status"], group) for group in groups)
-        return Listing(
-            basis, tuple((reason, group) for reason, group in members if isinstance(reason, Figure))
-        )
+        return Listing(basis, tuple(_member(*one) for one in self.events if not _is_silent(one[2])))
 
     def notes(self) -> Iterator[str]:
         """Yield how many are left out, or are without their words (rule 1)."""
@@ -81,14 +77,15 @@ def _is_silent(event: ObservationNoted) -> bool:
     return event.public_text is None and event.claims is None
 
 
-def _group(kept: Kept, source: Source, event: ObservationNoted) -> Group:
+def _member(kept: Kept, source: Source, event: ObservationNoted) -> tuple[Figure, Group]:
+    """Return an observation as a group, and why it is one of them: the event itself."""
     statement = source.stated("public_text")
     require_modest(statement)
     status = Figure(source.status, "how strong its evidence is", source.support, source.status)
     parts = [] if event.claims is None else list(_parts(source, event.claims))
     rule = "what is said in parts that can be counted"
     seen = compose(rule, lambda *words: "; ".join(words), *parts) if parts else source.marked(rule, None)
-    return Group(
+    return source.marked("what a person observed", None), Group(
         {
             "candidate": source.marked("which candidate it is about", kept.subject.candidate, "declared"),
             "attempt": source.marked("which attempt it is about", kept.subject.attempt, "declared"),

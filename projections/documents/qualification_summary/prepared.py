@@ -16,13 +16,13 @@ from collections.abc import Iterator
 from anvil.ledger.errors import PublicationRefused
 from anvil.projections.conclusions import Conclusions
 from anvil.projections.continuing import together
+from anvil.projections.contradictions import in_imported
 from anvil.projections.document import NOTHING_RUN, Prepared
 from anvil.projections.documents.qualification_summary import earlier
 from anvil.projections.documents.qualification_summary.contradictions import contradictions
 from anvil.projections.documents.qualification_summary.model import SCHEMA
 from anvil.projections.documents.qualification_summary.recorded import Summary
 from anvil.projections.evidence import Evidence
-from anvil.projections.figures import Group
 from anvil.projections.imported import Imported, evidence_limits, imported, limit_of
 from anvil.projections.limits import EvidenceLimit
 from anvil.projections.record import Campaign
@@ -49,14 +49,14 @@ def prepare(evidence: Evidence, campaign: Campaign, _candidate: str) -> Prepared
                 advice=NOTHING_RUN,
             )
         root = earlier.figures(source, said, seen)
-        limit = limit_of(source, said.quoted(), (*_contradicted(root), *seen.notes(), *beside))
+        limit = limit_of(source, said.quoted(), (*in_imported(contradictions(root)), *seen.notes(), *beside))
         return Prepared(root, limit)
     experiments = divided(recorded)[1]
     summary = Summary(recorded.without(one.attempt.key for one in experiments), said)
     root = summary.group
     if source is not None:
         before = earlier.figures(source, said, seen)
-        beside = [*_contradicted(before), *beside]
+        beside = [*in_imported(contradictions(before)), *beside]
         root = together(before, root)
         root = type(root)({**root.fields, "caveats": before.fields["caveats"]})
     notes = (*_notes(recorded, summary, source, experiments), *beside)
@@ -83,8 +83,3 @@ def _notes(
         yield f"Not shown here, since their settings are not those of their candidate's first attempt: {told}."
     yield from undivided(recorded, experiments)
     yield from summary.notes()
-
-
-def _contradicted(document: Group) -> Iterator[str]:
-    """Yield what an imported document prints that contradicts itself."""
-    yield from (f"In the imported document, {told}" for told in contradictions(document))

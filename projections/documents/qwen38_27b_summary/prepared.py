@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from anvil.ledger.errors import PublicationRefused
 from anvil.projections.conclusions import Conclusions
 from anvil.projections.continuing import together
+from anvil.projections.contradictions import in_imported
 from anvil.projections.document import NOTHING_RUN, Prepared
 from anvil.projections.documents.qwen38_27b_summary import earlier
 from anvil.projections.documents.qwen38_27b_summary.contradictions import contradictions
@@ -45,13 +46,13 @@ def prepare(evidence: Evidence, campaign: Campaign, _candidate: str) -> Prepared
                 advice=NOTHING_RUN,
             )
         root = earlier.figures(source, said, seen)
-        limit = limit_of(source, said.quoted(), (*_contradicted(root), *seen.notes(), *beside))
+        limit = limit_of(source, said.quoted(), (*in_imported(contradictions(root)), *seen.notes(), *beside))
         return Prepared(root, limit)
     lanes = Lanes(recorded, said)
     root = lanes.group
     if source is not None:
         before = earlier.figures(source, said, seen)
-        beside = [*_contradicted(before), *beside]
+        beside = [*in_imported(contradictions(before)), *beside]
         root = Group({**together(before, root).fields, "gaps": before.fields["gaps"]})
     notes = (*_notes(lanes, source), *beside)
     limit = EvidenceLimit(
@@ -66,8 +67,3 @@ def _notes(lanes: Lanes, source: Imported | None) -> Iterator[str]:
         yield f"What was not recorded here is taken from a document that somebody published ({date})."
         yield from source.losses()
     yield from lanes.notes()
-
-
-def _contradicted(document: Group) -> Iterator[str]:
-    """Yield what an imported document prints that contradicts itself."""
-    yield from (f"In the imported document, {told}" for told in contradictions(document))
