@@ -4,11 +4,13 @@
 2. A corpus whose parts are not its sum.
 3. Rungs that passed, where nothing says what was asked.
 4. A burst of requests that share their prefix and is called cold.
-5. A cell whose name is a size, where no count of prompt tokens is printed.
+5. A retrieval that names a number of tokens which no rung of its ladder counted.
+6. A cell whose name is a size, where no count of prompt tokens is printed.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from anvil.projections.contradictions import (
@@ -22,6 +24,8 @@ from anvil.projections.contradictions import (
 )
 from anvil.projections.figures import Group
 
+_TOKENS = re.compile(r"\b([1-9][0-9]*)-token\b")
+
 
 def contradictions(document: Group) -> Iterator[str]:
     """Yield the contradictions of an imported document, as its figures."""
@@ -33,6 +37,7 @@ def contradictions(document: Group) -> Iterator[str]:
         yield from _corpus(lane)
         if any(text(rung, "status") == "passed" for rung in members(lane, "context")):
             yield f"context of {text(lane, 'key')}: what was asked is not said; passed can mean that any answer came."
+        yield from _retrieved(lane)
     for experiment in experiments:
         yield from _windows(text(experiment, "key"), members(experiment, "figures"), window)
         yield from _cold(experiment)
@@ -69,6 +74,15 @@ def _corpus(lane: Group) -> Iterator[str]:
         if known and len(known) == len(parts) and printed != [str(each) for each in sums]:
             told, made = "/".join(printed), "/".join(map(str, sums))
             yield f"multimodal of {text(lane, 'key')}: {told} is printed; its parts come to {made}."
+
+
+def _retrieved(lane: Group) -> Iterator[str]:
+    rungs = {text(rung, "actual_prompt_tokens") for rung in members(lane, "context")}
+    for size in _TOKENS.findall(text(lane, "repeated_quality")):
+        if size not in rungs:
+            yield (
+                f"repeated_quality of {text(lane, 'key')}: it speaks of {size} tokens; no rung of its context counted as many."
+            )
 
 
 def _cold(experiment: Group) -> Iterator[str]:

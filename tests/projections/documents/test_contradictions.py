@@ -191,6 +191,15 @@ def test_a_corpus_whose_parts_are_not_its_sum_is_said() -> None:
     assert said.endswith("4/5 is printed; its parts come to 5/5.")
 
 
+def test_a_retrieval_of_a_size_that_no_rung_counted_is_said() -> None:
+    rungs = [{"actual_prompt_tokens": 1050, "ttft_s": 1.0, "status": "failed"}]
+    fits, other = (f"session and {size}-token retrieval passed" for size in (1050, 1024))
+    (said,) = new(
+        LANES, lane(context=rungs, repeated_quality=fits), lane(context=rungs, repeated_quality=other)
+    )
+    assert "it speaks of 1024 tokens; no rung" in said
+
+
 def test_they_stand_in_no_figure() -> None:
     drawn = rendered(SUMMARY, imported(spelled(summary())))
     assert PREFIX not in drawn.rendered.text
