@@ -20,7 +20,7 @@ from anvil.ledger.events import ObservationNoted
 from anvil.ledger.events.observations import Claims
 from anvil.ledger.wording import counted
 from anvil.projections.evidence import Evidence
-from anvil.projections.figures import Figure, Group, Listing, Source, compose
+from anvil.projections.figures import Figure, Group, Listing, Source, compose, derive
 from anvil.projections.limits import require_modest
 from anvil.projections.record import Campaign, Kept
 
@@ -49,12 +49,20 @@ class Observations:
         return cls(tuple(_standing(evidence, campaign)))
 
     def listing(self, basis: Figure) -> Listing:
-        """Return those that can be shown (rule 1); `basis` is what was looked at.
+        """Return those that can be shown (rule 1); without one, `basis` is what was looked at.
+
+        That there are some weakens none of them: it is no observation itself.
 
         Raises:
             PublicationRefused: the words of one claim more than its evidence (rule 3).
         """
-        return Listing(basis, tuple(_member(*one) for one in self.events if not _is_silent(one[2])))
+        members = tuple(_member(*one) for one in self.events if not _is_silent(one[2]))
+        size = len(members)
+        if members:
+            basis = derive(
+                "how many people's observations can be shown", lambda *_: size, *(r for r, _ in members)
+            )
+        return Listing(basis, members)
 
     def notes(self) -> Iterator[str]:
         """Yield how many are left out, or are without their words (rule 1)."""
@@ -85,7 +93,7 @@ def _member(kept: Kept, source: Source, event: ObservationNoted) -> tuple[Figure
     parts = [] if event.claims is None else list(_parts(source, event.claims))
     rule = "what is said in parts that can be counted"
     seen = compose(rule, lambda *words: "; ".join(words), *parts) if parts else source.marked(rule, None)
-    return source.marked("what a person observed", None), Group(
+    return source.marked("what a person observed", None, "declared"), Group(
         {
             "candidate": source.marked("which candidate it is about", kept.subject.candidate, "declared"),
             "attempt": source.marked("which attempt it is about", kept.subject.attempt, "declared"),

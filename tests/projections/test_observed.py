@@ -135,6 +135,20 @@ def test_bytes_attached_later_raise_it(name: str) -> None:
 
 
 @BOTH
+def test_a_weak_one_weakens_no_other(name: str) -> None:
+    stage = started()
+    told(stage, noted("It was loud.", status="retained-complete"), artifacts={"recording": b"noise"})
+    told(stage, noted())
+    drawn = stage.drawn(name)
+    statuses = [drawn.rendered.leaf(f"/observations/{at}/statement") for at in (0, 1)]
+    assert [leaf and leaf.status for leaf in statuses] == [
+        "retained-complete",
+        "operator-observed-incomplete",
+    ]
+    assert [one["evidence_status"] for one in shown(drawn)] == [leaf and leaf.status for leaf in statuses]
+
+
+@BOTH
 def test_words_that_claim_more_than_their_evidence_are_refused(name: str) -> None:
     stage = started()
     told(stage, noted("All of it is retained-complete."))
@@ -156,6 +170,9 @@ def test_beside_an_imported_document_they_stand_too(name: str) -> None:
             "evidence_status": "operator-observed-incomplete",
         }
     ]
+    leaf = drawn.rendered.leaf("/observations/0/statement")
+    assert leaf is not None
+    assert leaf.status == "operator-observed-incomplete"  # the file is no part of it
     after = json.loads(drawn.rendered.text)
     del after["observations"]
     assert json.dumps(after) == json.dumps(json.loads(before.rendered.text))
