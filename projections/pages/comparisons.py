@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from anvil.projections.figures import STATUSES
 from anvil.projections.pages.metrics import Metric, metric, of_difference
 from anvil.projections.pages.view import Shown
 
@@ -73,6 +74,14 @@ class Comparison:
         """How many runs stand behind each column, as printed; empty where nothing is said."""
         found = dict(self.others).get("runs", (None,) * len(self.columns))
         return tuple("" if cell is None or cell.is_null else cell.text for cell in found)
+
+    @property
+    def evidence(self) -> tuple[Shown, ...]:
+        """A figure for each status that its differences have, or its cells where it has none; the weakest last."""
+        found = [one.figure for row in self.rows for one in row.differences if one is not None]
+        found = found or [cell for row in self.rows for cell in row.cells if cell is not None]
+        known = {shown.status: shown for shown in found if not shown.is_null}
+        return tuple(known[status] for status in STATUSES if status in known)
 
 
 def compared(name: str, members: Mapping[str, Any]) -> Comparison:

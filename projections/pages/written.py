@@ -80,7 +80,8 @@ def differences(comparison: Comparison, number: int) -> Inert:
     """Return one difference of a comparison, metric by metric."""
     found = [(row, row.differences[number]) for row in comparison.rows]
     rows = [(row.metric.full, figure(one.figure, "%"), one.word) for row, one in found if one is not None]
-    return table((comparison.differences[number], comparison.name, ""), rows)
+    drawn = table((comparison.differences[number], comparison.name, ""), rows)
+    return Inert(f"{drawn}\n\nEvidence of these figures: {_evidence(comparison)}.")
 
 
 def side_by_side(comparison: Comparison) -> Inert:
@@ -184,6 +185,10 @@ def _events_of(note: dict[str, Any]) -> str:
 
 def _stated(cell: Shown | None, unit: str = "") -> str:
     return _NOT_STATED if cell is None else figure(cell, unit)
+
+
+def _evidence(comparison: Comparison) -> str:
+    return ", ".join(f"{shown.sign} {shown.word}" for shown in comparison.evidence) or "they have no value"
 
 
 def _outcome(cell: Cell | None) -> str:

@@ -7,6 +7,7 @@ import re
 import pytest
 from support.fine import events as of
 from support.fine.loads import failed_row, load, row
+from support.fine.side_by_side import side_by_side
 from support.fine.stage import Stage
 from support.fine.summaries import NAME, started
 
@@ -15,12 +16,13 @@ from anvil.projections.pages import page
 from anvil.projections.provenance import State
 
 LANES = "qwen38-27b-qualification-summary.v1"
+STATE = State("x.test.invalid", 9, "0" * 64)
 FORMS = pytest.mark.parametrize("form", ["md", "html"])
 WORDLESS = re.compile(r">none<|\| none [^ ]|: none [^i]")
 
 
 def pictured(stage: Stage, form: str, name: str = NAME) -> str:
-    return page(stage.drawn(name), State("x.test.invalid", 9, "0" * 64), stage.played()[0], form)
+    return page(stage.drawn(name), STATE, stage.played()[0], form)
 
 
 def failing() -> Stage:
@@ -107,3 +109,9 @@ def test_a_document_without_an_outcome_says_so_in_place_of_a_table(name: str, fo
     made = pictured(started(checks=()), form, name)
     assert made.count("The document has no outcome of a check or a suite.") == 1
     assert "Check or suite" not in made
+
+
+@FORMS
+def test_how_strong_the_speeds_are_stands_beside_them_in_a_word(form: str) -> None:
+    made = re.sub(r"<[^>]*>", "", page(side_by_side().drawn(NAME), STATE, side_by_side().played()[0], form))
+    assert "Evidence of these figures: ● complete." in made
