@@ -71,6 +71,7 @@ def _recipe() -> RecipeDeclared:
     return RecipeDeclared(
         recipe="bench",
         digest="sha256:" + "0" * 64,
+        base_revision=None,
         candidates=(
             DeclaredCandidate(key=CANDIDATE, model="bench/Bench-27B", revision=None, quantization=None),
         ),
@@ -83,6 +84,7 @@ def _recipe() -> RecipeDeclared:
                 engine="vllm",
                 image=None,
                 image_id=None,
+                recipe_revision=None,
                 settings=(),
                 checks=tuple(f"check-{number}" for number in range(CHECKS)),
                 suites=(),

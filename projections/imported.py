@@ -81,7 +81,10 @@ class Statement:
     def _resting(self, figure: Figure) -> Figure:
         if self.source.artifacts:
             return figure
-        return derive("as an imported file states it", _first, figure, self.file)
+        rule = (
+            "as an imported file states it" if figure.value is not None else "the imported file states none"
+        )
+        return derive(rule, _first, figure, self.file)
 
 
 def _first(value: Value, *_file: Value) -> Value:

@@ -5,16 +5,18 @@
 2. Attempts are named by their number in the document, from 1, and claims by the name of their leaf.
    Where a document is about candidates, claims are about these, and are named by their keys.
 3. What an operator says (caveats, gaps) is quoted, and marked as theirs.
+4. Words that name a stronger status than theirs are refused.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from anvil.ledger.errors import PublicationRefused
 from anvil.ledger.public import EvidenceStatus
-from anvil.projections.figures import RANKED
+from anvil.projections.figures import RANKED, Figure, is_stronger
 
 _MEANS: dict[EvidenceStatus, str] = {
     "retained-complete": "Every raw byte is retained for",
@@ -64,6 +66,8 @@ class EvidenceLimit:
     missing: tuple[Missing, ...]
     notes: tuple[str, ...] = ()
     quoted: tuple[Quoted, ...] = ()
+    failed: tuple[str, ...] = ()
+    """Those of the notes that say what failed or has no result: what a reader asks for who asks why."""
     candidates: tuple[str, ...] = ()
     """The candidates that claims are about, by number from 1; none where they are about attempts."""
 
@@ -88,8 +92,8 @@ class EvidenceLimit:
                 attempts.append(item.attempt)
         return [(what, why, attempts) for (what, why), attempts in found.items()]
 
-    def sentences(self) -> list[str]:
-        """Return it in words, one statement each."""
+    def sentences(self, printed: Container[object] = ()) -> list[str]:
+        """Return it in words, one statement each. What is `printed` beside as a figure is not quoted again."""
         said, words = list(self.notes), {claim.name: claim.words for claim in self.claims}
         for status, claims in self.by_status():
             parts = (f"{words[name]} of {self._about(numbers)}" for name, numbers in claims.items())
@@ -98,7 +102,11 @@ class EvidenceLimit:
         for what, why, numbers in self.by_loss():
             lost.setdefault((self._about(numbers), why.replace("-", " ")), []).append(what.replace("-", " "))
         said += [f"Not kept for {of} ({why}): {', '.join(whats)}." for (of, why), whats in lost.items()]
-        said += [f"The operator notes a {item.kind}: “{item.text}”" for item in self.quoted]
+        said += [
+            f"The operator notes a {item.kind}: “{item.text}”"
+            for item in self.quoted
+            if item.text not in printed
+        ]
         return said
 
     def text(self) -> str:
@@ -131,6 +139,20 @@ class EvidenceLimit:
         if self.candidates:
             return {"candidates": [self.candidates[number - 1] for number in numbers]}
         return {"attempts": numbers}
+
+
+def require_modest(words: Figure) -> None:
+    """Refuse words that name a stronger status than theirs (rule 4).
+
+    Raises:
+        PublicationRefused: they do.
+    """
+    for status in RANKED:
+        if status in str(words.value) and is_stronger(status, words.status):
+            raise PublicationRefused(
+                f"the words of an event claim {status}, its evidence is {words.status}: {words.value!r}",
+                advice="Retract the event and state what the attached bytes support.",
+            )
 
 
 def _joined(parts: Iterable[str], comma: str) -> str:

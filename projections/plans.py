@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from anvil.ledger.events import RecipeDeclared
-from anvil.ledger.events.recipes import DeclaredAttempt, DeclaredCandidate
+from anvil.ledger.events.recipes import DeclaredAttempt, DeclaredCandidate, DeclaredExperiment
 from anvil.projections.evidence import Evidence
 from anvil.projections.figures import Figure, Source
 from anvil.projections.record import Campaign, Launch
@@ -52,6 +52,15 @@ class Plans:
             one.key: (Planned(source, ("attempts", at)), one)
             for source, event in self._events()
             for at, one in enumerate(event.attempts)
+        }
+
+    @cached_property
+    def experiments(self) -> dict[str, tuple[Planned, DeclaredExperiment]]:
+        """The experiments by key, as the newest recipe that has the key declares them."""
+        return {
+            one.key: (Planned(source, ("experiments", at)), one)
+            for source, event in self._events()
+            for at, one in enumerate(event.experiments)
         }
 
     def candidate_of(self, launch: Launch) -> str | None:

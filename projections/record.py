@@ -94,6 +94,8 @@ class Kept:
     subject: Subject
     artifacts: tuple[ArtifactEntry, ...]
     event: AnyEvent
+    ledger: str
+    """The ledger in which it was recorded first; each host has its own."""
     is_synthetic: bool = False
     """Whether its stream says that it is made for a test or a demonstration."""
 
@@ -110,6 +112,7 @@ class Kept:
             header.subject,
             header.artifacts,
             seen.event,
+            header.ledger,
             is_synthetic,
         )
 

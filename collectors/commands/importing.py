@@ -133,7 +133,7 @@ def import_files(
     Examples:
       anvil import summary.json --dry-run
       anvil import summary.json --campaign qwen38-27b
-      anvil import capacity-r1.json capacity-r2.json --campaign kernel-ab --attempt tuned
+      anvil import r1.json r2.json --campaign kernel-ab --attempt tuned
     """
     for name, given in (("campaign", campaign), ("candidate", candidate), ("attempt", attempt)):
         if given is not None and not Subject.is_label(given):

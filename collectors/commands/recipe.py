@@ -90,6 +90,8 @@ def show(file: str, keys: tuple[str, ...], site_file: Path | None, as_json: bool
     if as_json:
         answer_json("anvil.recipe.show/1", _members(found, chosen))
     else:
+        for source in _sources(found):
+            answer(f"{source}\n")
         for position, attempt in enumerate(chosen):
             answer(f"\n{_text(attempt)}" if position else _text(attempt))
             answer_exactly("\n".join(f"    {visible(element)}" for element in attempt.argv))
@@ -104,6 +106,7 @@ def _members(found: Recipe, attempts: list[Attempt]) -> dict[str, Any]:
     return {
         "name": found.name,
         "digest": found.digest,
+        "base_revision": found.base_revision,
         "attempts": [
             {
                 "key": attempt.key,
@@ -115,6 +118,7 @@ def _members(found: Recipe, attempts: list[Attempt]) -> dict[str, Any]:
                 "launcher": attempt.launcher,
                 "engine": attempt.engine,
                 "image": attempt.image or attempt.image_id,
+                "recipe_revision": attempt.recipe_revision,
                 "entrypoint": attempt.entrypoint,
                 "argv": list(attempt.argv),
                 "env": dict(attempt.env),
@@ -130,12 +134,18 @@ def _members(found: Recipe, attempts: list[Attempt]) -> dict[str, Any]:
     }
 
 
+def _sources(found: Recipe) -> list[str]:
+    """Return what the recipe says that it builds on, if it says so."""
+    return [] if found.base_revision is None else [f"builds on base revision {found.base_revision}"]
+
+
 def _text(attempt: Attempt) -> str:
     """Return an attempt for people, up to its argv, whose elements stand alone on their lines, as they are passed."""
     lines = [f"{attempt.key}: {attempt.model.model} on {attempt.engine} ({attempt.launcher})"]
     about = {
         "placement": attempt.placement,
         "image": attempt.image or attempt.image_id,
+        "follows": attempt.recipe_revision and f"recipe revision {attempt.recipe_revision}",
         "port": attempt.host_port or attempt.port or "a free one, chosen when the run begins",
         "settings": ", ".join(f"{name} {_spell(value)}" for name, value in attempt.settings.items()),
         "checks": ", ".join(check.name for check in attempt.checks),

@@ -98,6 +98,7 @@ def _recipe(toml: TomlFile, file: RecipeFile, suites: SuiteFiles) -> Recipe:
         experiments=file.experiments,
         restoration=file.restoration,
         deadlines=file.deadlines,
+        base_revision=file.base_revision,
         suite_files=suites.content,
     )
 

@@ -28,7 +28,7 @@ from anvil.collectors.recipes.parts import (
     Text,
     ThinkingControl,
 )
-from anvil.ledger.public import Label, SettingValue
+from anvil.ledger.public import Label, Revision, SettingValue
 
 OnExit = Literal["stop", "relaunch"]
 """What happens when an engine ends by itself: the attempt ends too, or it is launched once more and goes on."""
@@ -45,6 +45,8 @@ class RecipeFile(Part):
     """The effort it belongs to, unless the command line names another."""
     about: Text
     """What it is for, for people."""
+    base_revision: Revision | None = None
+    """The revision of the sources that the recipe builds on, where it is kept in a repository. Nobody compares it."""
     hardware: Hardware
     """What it is for."""
     candidates: Annotated[Mapping[Label, Candidate], Field(min_length=1)]
@@ -95,6 +97,7 @@ class Attempt:
     """The engine's source revision that is expected."""
     cuda: str | None = None
     recipe_revision: str | None = None
+    """The revision of the published recipe that the settings follow."""
     env: Mapping[str, str] = field(default_factory=dict)
     env_names: tuple[str, ...] = ()
     container: Container | None = None
@@ -132,6 +135,8 @@ class Recipe:
     experiments: tuple[Experiment, ...]
     restoration: tuple[RestorationGate, ...]
     deadlines: Deadlines
+    base_revision: str | None = None
+    """The revision of the sources that it builds on, as it says."""
     suite_files: Mapping[str, bytes] = field(default_factory=dict, repr=False)
     """The bytes of external suites by the names that the recipe gives their files."""
 

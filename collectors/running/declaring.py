@@ -66,6 +66,7 @@ def declare(
     return RecipeDeclared(
         recipe=recipe.name,
         digest=recipe.digest,
+        base_revision=recipe.base_revision,
         candidates=tuple(
             DeclaredCandidate(
                 key=key,
@@ -117,6 +118,7 @@ def _attempt(item: Planned, selected: Selection) -> DeclaredAttempt:
         engine=attempt.engine,
         image=attempt.image,
         image_id=attempt.image_id,
+        recipe_revision=attempt.recipe_revision,
         settings=tuple(Setting(name=name, value=value) for name, value in attempt.settings.items()),
         checks=tuple(check.name for check in selected.checks),
         suites=tuple(suite.name for suite in selected.suites),

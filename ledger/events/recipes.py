@@ -86,6 +86,8 @@ class DeclaredAttempt(Facts):
     """The image by repository digest; null when there is none."""
     image_id: Digest | None
     """The image by its local id; null when it is given by repository digest, or there is none."""
+    recipe_revision: Revision | None
+    """The revision of the published recipe that its settings follow, as the recipe says; null when it says none."""
     settings: Annotated[tuple[Setting, ...], Field(strict=False)]
     """The settings that the recipe states."""
     checks: Annotated[tuple[Label, ...], Field(strict=False)]
@@ -135,6 +137,11 @@ class RecipeDeclared(Event):
     """The recipe's name."""
     digest: Digest
     """The digest of the file, without anything of the site."""
+    base_revision: Revision | None
+    """The revision of the sources that the recipe builds on, as the recipe says; null when it says none.
+
+    It is declared, and nobody looked whether the file is what stands there: what the file is, its digest says.
+    """
     candidates: Annotated[tuple[DeclaredCandidate, ...], Field(strict=False)]
     """The candidates."""
     attempts: Annotated[tuple[DeclaredAttempt, ...], Field(strict=False)]

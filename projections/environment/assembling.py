@@ -196,7 +196,7 @@ class _Reader:
                 raise self._refused(
                     start, "an empty list or object is a literal: nothing shows that it is empty"
                 )
-            self._add(pointer, "empty", None, "nothing was found", tuple(looked), start.line)
+            self._add(pointer, "empty", None, "none is recorded", tuple(looked), start.line)
         return made
 
     def _member(self, made: dict[str, Any], pointer: str, depth: int) -> None:

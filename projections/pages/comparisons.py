@@ -5,15 +5,18 @@
 2. A difference is read as "B against A" when exactly two candidates stand side by side and its name ends in, or
    is, the name of exactly one of them. Otherwise it keeps the name that the document gives it.
 3. Faster and slower follow from a difference's sign and from which value of its metric is better; of what is no
-   time and no rate neither is said.
+   time and no rate neither is said. Where the document states no difference, the figure that is faster than those
+   beside it is said to be so, by the numbers as they are printed, and not by how much.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
+from anvil.projections.figures import STATUSES
 from anvil.projections.pages.metrics import Metric, metric, of_difference
 from anvil.projections.pages.view import Shown
 
@@ -42,6 +45,15 @@ class Row:
         """Whether more than one column has it, so that there is something to see side by side."""
         return sum(cell is not None for cell in self.cells) > 1
 
+    @property
+    def fastest(self) -> Shown | None:
+        """The figure that is faster than all beside it, by the numbers as they are printed; None where none is."""
+        known = [cell for cell in self.cells if cell is not None and cell.number is not None]
+        ordered = sorted(known, key=_number, reverse=self.metric.better == "higher")
+        if not self.metric.is_speed or len(ordered) < 2 or ordered[0].number == ordered[1].number:
+            return None
+        return ordered[0]
+
 
 @dataclass(frozen=True)
 class Comparison:
@@ -62,6 +74,14 @@ class Comparison:
         """How many runs stand behind each column, as printed; empty where nothing is said."""
         found = dict(self.others).get("runs", (None,) * len(self.columns))
         return tuple("" if cell is None or cell.is_null else cell.text for cell in found)
+
+    @property
+    def evidence(self) -> tuple[Shown, ...]:
+        """A figure for each status that its differences have, or its cells where it has none; the weakest last."""
+        found = [one.figure for row in self.rows for one in row.differences if one is not None]
+        found = found or [cell for row in self.rows for cell in row.cells if cell is not None]
+        known = {shown.status: shown for shown in found if not shown.is_null}
+        return tuple(known[status] for status in STATUSES if status in known)
 
 
 def compared(name: str, members: Mapping[str, Any]) -> Comparison:
@@ -92,6 +112,10 @@ def beside(
             rows.append(Row(key, found, cells, tuple(_difference(found, one) for one in against.values())))
     called = tuple(_called(key, tuple(columns)) for key in against)
     return Comparison(name, tuple(columns), facts, tuple(others), tuple(rows), called)
+
+
+def _number(shown: Shown) -> Fraction:
+    return shown.number or Fraction(0)
 
 
 def _figure(value: Any) -> Shown | None:

@@ -1,8 +1,8 @@
 """The summary of lanes and experiments as a page reads it.
 
 1. Lanes stand side by side in each load cell that two of them have, or one.
-2. An experiment stands beside each lane that has a figure of the same name. The document does not say which of
-   them is its control, and neither does the page.
+2. An experiment stands beside each lane that has a figure of the same name. Which of them is its control is said
+   where the document names it, and not otherwise.
 """
 
 from __future__ import annotations
@@ -15,10 +15,12 @@ from anvil.projections.pages.comparisons import Comparison, beside
 from anvil.projections.pages.matrix import Cell, judged, matrix
 from anvil.projections.pages.metrics import metric
 from anvil.projections.pages.outline import outline
+from anvil.projections.pages.seen import seen
 from anvil.projections.pages.verdicts import NOT_TAKEN, explained
 from anvil.projections.pages.view import Shown, items, members
 
 _WORDS = ("functional_checks", "repeated_quality")
+_ELSEWHERE = ("gaps", "observations", "setting_experiments")
 _CORPUS = ("corpus_sha256", "attempts", "passed")
 
 
@@ -46,7 +48,7 @@ def parts(document: Mapping[str, Any]) -> dict[str, Any]:
     experiments = [
         _experiment(key, value, lanes) for key, value in members(document["setting_experiments"]).items()
     ]
-    rest = {key: value for key, value in document.items() if key not in ("gaps", "setting_experiments")}
+    rest = {key: value for key, value in document.items() if key not in _ELSEWHERE}
     rest["baseline"] = {
         "shared": document["baseline"]["shared"],
         **{key: dict(_left_over(value)) for key, value in lanes.items()},
@@ -72,6 +74,7 @@ def parts(document: Mapping[str, Any]) -> dict[str, Any]:
         "matrix": matrix(_outcomes(lanes, document["setting_experiments"])),
         "experiments": experiments,
         "caveats": list(_caveats(lanes)),
+        "observations": seen(document),
         "rest": outline(rest, level=3),
     }
 

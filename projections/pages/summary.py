@@ -9,11 +9,12 @@ from anvil.projections.pages.comparisons import compared
 from anvil.projections.pages.importedevidence import SECTION, blocks
 from anvil.projections.pages.matrix import judged, listed, matrix
 from anvil.projections.pages.outline import outline
+from anvil.projections.pages.seen import seen
 from anvil.projections.pages.verdicts import NOT_TAKEN, explained
 from anvil.projections.pages.view import Shown, items, members
 
 _LONGEST = "near_limit_context"
-_SHOWN_FIRST = ("retained_failures_and_caveats", _LONGEST)
+_SHOWN_FIRST = ("retained_failures_and_caveats", "observations", _LONGEST)
 
 
 def parts(document: Mapping[str, Any]) -> dict[str, Any]:
@@ -25,7 +26,7 @@ def parts(document: Mapping[str, Any]) -> dict[str, Any]:
     ]
     rest = {key: value for key, value in document.items() if key not in (*_SHOWN_FIRST, SECTION, *cells)}
     for name, left in (("functional", _but_checks), ("bounded_quality", _failures)):
-        if not isinstance(document[name], Shown):  # an empty one stays: it says that nothing was found
+        if not isinstance(document[name], Shown):  # an empty one stays: it says that none is recorded
             rest[name] = {key: left(value) for key, value in document[name].items()}
     verdicts = explained(one.text for value in candidates.values() for one in items(value["decision"]))
     return {
@@ -35,6 +36,7 @@ def parts(document: Mapping[str, Any]) -> dict[str, Any]:
         "comparisons": comparisons,
         "without_difference": [one.name.replace("_", " ") for one in comparisons if not one.differences],
         "matrix": matrix(_outcomes(document)),
+        "observations": seen(document),
         "rest": outline(rest, level=3),
         "imported": blocks(document),
     }

@@ -1,7 +1,7 @@
 """What a page shows: the document's leaves, each with its status and the number of its note.
 
 1. The shape is that of the document: objects by key, lists in order. A list or object that is empty is one leaf,
-   which says that nothing was found.
+   which says that none is recorded. Where a value is null, the reason stands in its place.
 2. How many leaves have which status is counted, and those that are null are listed by their reason, so that
    a reader sees at once how strong the whole is and what is not there.
 3. A note names the events that figures rest on, by index; each event is told once, however many name it.
@@ -9,6 +9,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -38,6 +39,13 @@ WORDS: dict[EvidenceStatus, tuple[str, str, str]] = {
 """The sign and the short word for a status on a page, and what it means. The fuller, the stronger."""
 
 
+_STATED = re.compile(r"^([a-z_]+\.[a-z_]+/[0-9]+) [a-z0-9_.]+$")
+"""The rule of what is read from a field of an event."""
+_NULL = "; null: "
+"""What stands before the reason in the rule of a figure that could not be computed."""
+_DIFFERENCE = "delta_percent of "
+
+
 @dataclass(frozen=True)
 class Shown:
     """One leaf as a page shows it."""
@@ -59,11 +67,13 @@ def view(draft: Draft, state: State, record: Record) -> dict[str, Any]:
     notes: dict[Support, int] = {}
     leaves = {leaf.pointer: leaf for leaf in draft.rendered.leaves if leaf.kind in ("leaf", "empty")}
     shown = {pointer: _shown(leaf, notes) for pointer, leaf in leaves.items()}
+    limits = draft.limit.sentences(printed={leaf.value for leaf in leaves.values()})
     return {
         "title": draft.document.title,
         "schema": draft.rendered.document["schema"],
         "document": _mirrored(draft.rendered.document, "", shown),
-        "limits": draft.limit.sentences(),
+        "limits": [text for text in limits if text not in draft.limit.failed],
+        "failed": draft.limit.failed,
         "is_synthetic": draft.is_synthetic,
         "campaign": draft.campaign,
         "legend": _legend([leaf.status for leaf in leaves.values()]),
@@ -118,10 +128,19 @@ def _nulls(shown: Iterable[Shown]) -> list[dict[str, Any]]:
 
 
 def _text(leaf: Leaf) -> str:
-    """Return what stands for a value. Where there is none its rule says why, unless it is just a field's name."""
+    """Return what stands for a value; where there is none, why (rule 1)."""
     if leaf.value is None:
-        return "none" if "/" in leaf.rule else leaf.rule
+        return _reason(leaf.rule)
     return str(leaf.value).lower() if isinstance(leaf.value, bool) else str(leaf.value)
+
+
+def _reason(rule: str) -> str:
+    """Return why a figure with this rule has no value."""
+    if found := _STATED.match(rule):
+        return f"not stated by {found[1]}"
+    if rule.startswith(_DIFFERENCE) and _NULL not in rule:
+        return "one of the two figures has no value"
+    return rule.rpartition(_NULL)[2]
 
 
 def _mirrored(value: Any, pointer: str, shown: dict[str, Shown]) -> Any:

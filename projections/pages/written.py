@@ -18,6 +18,7 @@ from anvil.projections.pages.inert import markdown
 from anvil.projections.pages.lanes import Rung
 from anvil.projections.pages.matrix import Cell, Matrix
 from anvil.projections.pages.outline import Block
+from anvil.projections.pages.seen import Seen
 from anvil.projections.pages.view import Shown
 
 WIDEST = 44
@@ -46,12 +47,22 @@ def joined(shown: Shown | Sequence[Shown]) -> Inert:
     """Return figures in one cell. An empty list is one figure that says so."""
     if isinstance(shown, Shown):
         return figure(shown)
-    return Inert(", ".join(figure(one) for one in shown) or "none")
+    return Inert(", ".join(figure(one) for one in shown) or _NOT_STATED)
 
 
 def listing(shown: Shown | Sequence[Shown]) -> Inert:
     """Return figures as a list."""
     return Inert("\n".join(f"- {figure(one)}" for one in ([shown] if isinstance(shown, Shown) else shown)))
+
+
+def observed(observations: Sequence[Seen]) -> Inert:
+    """Return what people saw as a list: what it is about, what they say, how strong it is."""
+    lines = []
+    for one in observations:
+        about = ", ".join(figure(shown) for shown in one.about) or "the campaign"
+        said = "; ".join(figure(shown) for shown in one.said)
+        lines.append(f"- {about}: {said}; evidence {figure(one.status)}")
+    return Inert("\n".join(lines))
 
 
 def strength(legend: Sequence[dict[str, Any]]) -> Inert:
@@ -69,7 +80,8 @@ def differences(comparison: Comparison, number: int) -> Inert:
     """Return one difference of a comparison, metric by metric."""
     found = [(row, row.differences[number]) for row in comparison.rows]
     rows = [(row.metric.full, figure(one.figure, "%"), one.word) for row, one in found if one is not None]
-    return table((comparison.differences[number], comparison.name, ""), rows)
+    drawn = table((comparison.differences[number], comparison.name, ""), rows)
+    return Inert(f"{drawn}\n\nEvidence of these figures: {_evidence(comparison)}.")
 
 
 def side_by_side(comparison: Comparison) -> Inert:
@@ -86,12 +98,16 @@ def side_by_side(comparison: Comparison) -> Inert:
             for one in row.differences
         )
         rows.append([row.name.replace("_", " "), *cells, *against])
+    if not comparison.columns:
+        return Inert("\n".join(facts))
     drawn = table((comparison.name, *comparison.columns, *comparison.differences), rows)
     return Inert("\n".join([*facts, "", drawn] if facts else [drawn]))
 
 
 def outcomes(matrix: Matrix, corner: str) -> Inert:
     """Return which checks passed."""
+    if not matrix.rows:
+        return Inert("The document has no outcome of a check or a suite.")
     return table((corner, *matrix.columns), [(name, *map(_outcome, cells)) for name, cells in matrix.rows])
 
 
@@ -155,7 +171,7 @@ def table(head: Sequence[object], rows: Sequence[Sequence[object]]) -> Inert:
 def functions() -> dict[str, Callable[..., Any]]:
     """Return what a layout can call, by name."""
     offered: tuple[Callable[..., Any], ...] = (
-        figure, joined, listing, strength, meanings, differences, side_by_side, outcomes, attempts_table, rungs,
+        figure, joined, listing, observed, strength, meanings, differences, side_by_side, outcomes, attempts_table, rungs,
         outlined, support, event_list,
     )  # fmt: skip
     return {function.__name__: function for function in offered}
@@ -169,6 +185,10 @@ def _events_of(note: dict[str, Any]) -> str:
 
 def _stated(cell: Shown | None, unit: str = "") -> str:
     return _NOT_STATED if cell is None else figure(cell, unit)
+
+
+def _evidence(comparison: Comparison) -> str:
+    return ", ".join(f"{shown.sign} {shown.word}" for shown in comparison.evidence) or "they have no value"
 
 
 def _outcome(cell: Cell | None) -> str:

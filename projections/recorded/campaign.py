@@ -131,6 +131,14 @@ class Recorded:
         """Return the attempts of one candidate."""
         return tuple(attempt for attempt in self.attempts if attempt.candidate == candidate)
 
+    @cached_property
+    def _general(self) -> dict[str, Kept]:
+        return {kept.entry_hash: kept for kept in self.campaign.general}
+
+    def kept_of(self, source: Of[EventT]) -> Kept:
+        """Return an event about all of it with its subject and the ledger that recorded it."""
+        return self._general[source.entry_hash]
+
     def key_of(self, candidate: str) -> Figure:
         """Return a candidate's key as a figure."""
         return self.plans.candidates[candidate][0].stated("key")

@@ -67,8 +67,8 @@ class Checks:
         """Return how many checks passed of those that were carried out, in words."""
         return outcome(self.recorded, tuple(attempt for attempt, _ in self.results))
 
-    def notes(self) -> Iterator[str]:
-        """Yield what did not pass, and the labels that say something else than was counted."""
+    def failed(self) -> Iterator[str]:
+        """Yield what did not pass, and what was selected and has no result."""
         for attempt, found in self.results:
             failed = [_told(result) for result in found.values() if not _has_passed(result)]
             if failed:
@@ -76,9 +76,11 @@ class Checks:
             if missing := _missing(attempt, found):
                 yield f"Selected, and without a result, of {self.candidate} (attempt {attempt.key}): {', '.join(missing)}."
             yield from _earlier(self.candidate, attempt)
-        for label in dict.fromkeys(contradiction(s) for _, found in self.results for s in found.values()):
-            if label is not None:
-                yield f"{label} ({self.candidate})."
+
+    def labels(self) -> Iterator[str]:
+        """Yield the labels that say something else than was counted, each once."""
+        found = (contradiction(result) for _, results in self.results for result in results.values())
+        yield from dict.fromkeys(label for label in found if label is not None)
 
     def _placements(self) -> Figure:
         passed: dict[str | None, list[Figure]] = {}

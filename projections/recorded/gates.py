@@ -20,7 +20,7 @@ def gates(recorded: Recorded) -> list[tuple[Figure, Group]]:
     return [(gate.stated("gate"), _group(gate)) for gate in newest.values()]
 
 
-def notes(recorded: Recorded) -> Iterator[str]:
+def failed(recorded: Recorded) -> Iterator[str]:
     """Yield the gates that did not pass: what is printed of some does not show it."""
     for name, gate in _newest(recorded).items():
         if gate.event.outcome == "recorded":

@@ -9,12 +9,17 @@ from anvil.projections.figures import Figure, Source, compose
 from anvil.projections.recorded.campaign import Attempt, Recorded, events_of
 
 
-def notes(recorded: Recorded) -> Iterator[str]:
-    """Yield a sentence about each attempt that was launched again, and about each launch that failed."""
+def again(recorded: Recorded) -> Iterator[str]:
+    """Yield a sentence about each attempt that was launched again."""
     for attempt in recorded.attempts:
         if len(attempt.launches) > 1:
             times = len(attempt.launches)
             yield f"Attempt {attempt.key} was launched {times} times; what is shown is of the newest launch."
+
+
+def failed(recorded: Recorded) -> Iterator[str]:
+    """Yield a sentence about each launch that failed."""
+    for attempt in recorded.attempts:
         yield from (f"{figure.value}." for figure in failures(attempt))
 
 

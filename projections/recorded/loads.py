@@ -169,12 +169,21 @@ class Loads:
         return Group({"key": self.recorded.key_of(candidate), "status": answered(cell), **figures})
 
     def notes(self, *, by_attempt: bool = False) -> Iterator[str]:
-        """Yield what must be said beside the figures (rule 3), by candidate or by attempt."""
-        for cell in self.by_attempt if by_attempt else self.by_candidate:
-            whose = cell.attempts[0] if by_attempt else cell.candidate
-            name = f"{cell.protocol} {cell.cell} of {whose}"
+        """Yield what must be said beside the figures (rule 3), by candidate or by attempt.
+
+        Cells of which as many requests completed, failed and were planned are told together.
+        """
+        found = self.by_attempt if by_attempt else self.by_candidate
+        named = [
+            (f"{cell.protocol} {cell.cell} of {cell.attempts[0] if by_attempt else cell.candidate}", cell)
+            for cell in found
+        ]
+        counts: dict[str, list[str]] = {}
+        for name, cell in named:
             if cell.runs:
-                yield f"Load, {name}: {of(cell, OUTPUT).counts.words}."
+                counts.setdefault(of(cell, OUTPUT).counts.words, []).append(name)
+        yield from (f"Load, {words}: {', '.join(names)}." for words, names in counts.items())
+        for name, cell in named:
             yield from (f"Left out: {one.name}, since {one.words}." for one in cell.left_out)
             yield from _conditions(cell, name)
         if any(cell.kind == "near-limit" for cell in self.by_candidate):

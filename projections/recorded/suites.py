@@ -83,7 +83,7 @@ def corpora(recorded: Recorded, attempt: Attempt) -> list[tuple[Figure, Group]]:
     return made
 
 
-def notes(attempts: Sequence[Attempt]) -> Iterator[str]:
+def failed(attempts: Sequence[Attempt]) -> Iterator[str]:
     """Yield what did not pass, and what was selected and has no result."""
     for attempt in attempts:
         found = results(attempt)

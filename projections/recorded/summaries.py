@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from anvil.ledger.events import ObservationNoted
 from anvil.ledger.wording import counted
-from anvil.projections.recorded import launches, reports, runtime, suites
+from anvil.projections.recorded import gates, launches, reports, runtime, suites
 from anvil.projections.recorded.campaign import Recorded
 from anvil.projections.recorded.checks import Checks
+from anvil.projections.recorded.observations import Observations
 
 REPORTED = ("weight_memory_gib", "kv_capacity_tokens")
 """What engines report of themselves and documents print."""
@@ -23,14 +23,24 @@ def notes_on(recorded: Recorded) -> Iterator[str]:
         yield f"Planned, and nothing was seen of it: {', '.join(absent)}."
     if silent := sum(1 for kept in every if recorded.evidence.source(kept) is None):
         yield f"Retracted or disowned, and supporting nothing: {silent} of {counted(len(every), 'event')}."
-    seen = [kept for kept in every if isinstance(kept.event, ObservationNoted)]
-    if said := sum(1 for kept in seen if recorded.evidence.source(kept) is not None):
-        yield f"What people observed of attempts is not shown here: {counted(said, 'observation')}."
-    yield from launches.notes(recorded)
+    yield from Observations.of(recorded.evidence, recorded.campaign).notes()
+    yield from launches.again(recorded)
+    yield from failed_in(recorded)
     yield from runtime.disagreements(recorded)
+    labels: dict[str, list[str]] = {}
     for candidate in recorded.candidates:
-        yield from Checks.of(recorded, candidate).notes()
-    yield from suites.notes(recorded.attempts)
+        for label in Checks.of(recorded, candidate).labels():
+            labels.setdefault(label, []).append(candidate)
+    yield from (f"{label} ({', '.join(candidates)})." for label, candidates in labels.items())
+
+
+def failed_in(recorded: Recorded) -> Iterator[str]:
+    """Yield what failed or has no result: launches, checks, suites, restoration gates."""
+    yield from launches.failed(recorded)
+    for candidate in recorded.candidates:
+        yield from Checks.of(recorded, candidate).failed()
+    yield from suites.failed(recorded.attempts)
+    yield from gates.failed(recorded)
 
 
 def differing(recorded: Recorded) -> Iterator[str]:

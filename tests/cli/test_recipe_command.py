@@ -49,6 +49,26 @@ def test_show_for_programs_and_a_site(anvil: Anvil, tmp_path: Path) -> None:
     assert gpu not in done.out
 
 
+def test_show_says_which_revisions_a_recipe_builds_on_and_follows(anvil: Anvil) -> None:
+    done = anvil("recipe", "show", "qwen38-27b-sglang-393k")
+    base, followed = "6f3af00659441371b266b27bd910d932f428f277", "dd458f3212dd4ddf0e1a7907bbf539b660e70d21"
+    assert done.out.startswith(f"builds on base revision {base}\n\n")
+    assert f"  follows    recipe revision {followed}\n" in done.out
+    shown = anvil("recipe", "show", "qwen38-27b-sglang-393k", "--json").json
+    assert shown["base_revision"] == base
+    assert {attempt["recipe_revision"] for attempt in shown["attempts"]} == {followed}
+    assert "revision" not in anvil("recipe", "show", "quickstart").out
+
+
+def test_a_revision_that_is_none_is_refused_with_its_line(anvil: Anvil, tmp_path: Path) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_text('format = "anvil.recipe/1"\nbase_revision = "main"\n')
+    done = anvil("recipe", "check", str(path))
+    assert done.code == 1
+    assert f"{path}:2: " in done.err
+    assert "Traceback" not in done.err
+
+
 def test_no_such_attempt_lists_those_there_are(anvil: Anvil) -> None:
     done = anvil("recipe", "show", "quickstart", "--attempt", "gpu")
     assert done.code == 2

@@ -190,6 +190,7 @@ def test_sglang_says_what_its_document_says() -> None:
     document = seed("sanitized-qualification-summary.v1.json")
     recipe = load_recipe("qwen38-27b-sglang-393k")
     runtime = document["runtime"]
+    assert recipe.base_revision == document["source_base_revision"]
     for found in recipe.attempts:
         assert_settings(found.settings, document["common_recipe"])
         assert found.image == runtime["image"]

@@ -9,6 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 from support.campaigns import Scene
+from support.fine import events as of
+from support.fine.stage import ORIGIN, Stage
 from support.laguna import recipe
 
 from anvil.ledger.events import LaunchStarted
@@ -106,3 +108,30 @@ def test_a_document_names_placements_by_their_pseudonyms(tmp_path: Path, other: 
     assert made.rendered.document["placements"] == ["placement-1", "placement-2", "placement-1", None]
     told = spell(provenance(made, State("x.test.invalid", 0, "0" * 64), artifacts))
     assert not any(name in made.rendered.text + told for name in other)
+
+
+HOSTS = (
+    '{"schema": "mine/1", "on": [{% for attempt in attempts %}'
+    '{"host": {{ attempt.host }}, "gpus": {{ attempt.gpus }}},{% endfor %}]}'
+)
+
+
+def test_a_document_names_hosts_and_gpus_by_their_pseudonyms() -> None:
+    stage = Stage("mine")
+    attempts = [of.attempt(key, "tiny") for key in ("a1", "a2", "a3")]
+    stage.tell(of.recipe("mine", [of.candidate("tiny", "org/tiny", None, None)], attempts))
+    for attempt, placed in (("a1", (1,)), ("a2", (0, 1)), ("a3", None)):
+        if placed is not None:
+            cards = of.host({0: "NVIDIA L4", 1: "NVIDIA L4"}, placed, 24 * 2**30)
+            stage.tell(cards, "tiny", attempt, artifacts={"host": b"{}"})
+        stage.tell(of.launched(None), "tiny", attempt)
+    made = draft(*stage.played(), find("candidate-failure.v1"), template=Template("mine", HOSTS))
+    assert made.rendered.document["on"] == [
+        {"host": "host-1", "gpus": "gpu-1"},
+        {"host": "host-1", "gpus": "gpu-2, gpu-1"},
+        {"host": None, "gpus": None},
+    ]
+    leaf = made.rendered.leaf("/on/2/gpus")
+    assert leaf is not None
+    assert leaf.rule == "no event says on which GPU it was placed"
+    assert all("test.invalid" not in one.rule and one.value != ORIGIN for one in made.rendered.leaves)

@@ -113,6 +113,16 @@ def test_no_difference_is_computed() -> None:
     assert all(row.differences == () for row in made.rows)
 
 
+def test_without_a_difference_the_faster_figure_is_said_and_not_by_how_much() -> None:
+    content = summary()["capacity_1k_c1"]
+    other = {**content["tiny_a"], "ttft_p50_ms": 11.5, "decode_tok_s_p50": 1.0, "aggregate_output_tok_s": 999}
+    found = compared("capacity_1k_c1", measured(tiny_b=other)).rows
+    faster = {row.metric.kind: row.fastest.pointer.split("/")[2] for row in found if row.fastest is not None}
+    assert faster == {"ttft": "tiny_b", "decode": "tiny_a", "aggregate_output": "tiny_b"}  # the rest is alike
+    alone = {key: value for key, value in measured().items() if key in ("protocol", "tiny_a")}
+    assert all(row.fastest is None for row in compared("capacity_1k_c1", alone).rows)
+
+
 def test_a_number_is_the_number_that_is_printed() -> None:
     cell = measured()["tiny_a"]["ttft_p50_ms"]
     assert (cell.text, cell.number) == ("12.5", Fraction(25, 2))
@@ -197,7 +207,7 @@ def test_figures_are_counted_by_their_status_and_nulls_told() -> None:
     ]
     assert made["nulls"] == [
         {"reason": "the imported file says null", "pointers": ["/common_recipe/draft_model"]},
-        {"reason": "nothing was found", "pointers": ["/functional/tiny_b/checks"]},
+        {"reason": "none is recorded", "pointers": ["/functional/tiny_b/checks"]},
     ]
 
 
@@ -241,7 +251,7 @@ def test_a_document_of_nulls_is_a_page_of_reasons(
 def test_what_is_empty_says_so(name: str, changed: dict[str, Any], form: str) -> None:
     seen = imported(spelled({**PUBLISHED[name](), **changed}))
     made = pages.page(rendered(name, seen), STATE, fold(seen), form)
-    assert made.count("nothing was found") >= len(changed)
+    assert made.count("none is recorded") >= len(changed)
 
 
 # --- answers first ---------------------------------------------------------------------------------------------

@@ -11,7 +11,8 @@ from support.fine.loads import load, row
 from support.fine.stage import Stage
 from support.fine.summaries import NAME, started
 
-from anvil.ledger.events import CaveatNoted, DecisionRecorded, LaunchFailed, ObservationNoted
+from anvil.ledger.events import CaveatNoted, DecisionRecorded, LaunchFailed
+from anvil.projections.rendering import Draft
 
 
 def document(stage: Stage) -> dict[str, Any]:
@@ -57,6 +58,46 @@ def test_a_planned_attempt_that_nobody_saw_is_named() -> None:
         "tiny": {"placements_passed": None, "checks": [], "reasoning_chars_with_thinking_disabled": None}
     }
     assert "Planned, and nothing was seen of it: a1." in said(stage)
+
+
+# --- where the recipe comes from ----------------------------------------------------------------------------
+
+
+def declared_twice(*revisions: str | None) -> Stage:
+    """Return a campaign of one attempt for each recipe, which builds on that revision and follows it."""
+    stage = Stage("mine")
+    for at, revision in enumerate(revisions):
+        attempt = of.attempt(f"a{at}", "tiny", recipe_revision=revision)
+        stage.tell(of.recipe("mine", [of.candidate("tiny", "org/tiny", None, None)], [attempt], revision))
+        stage.tell(of.launched(None), "tiny", f"a{at}")
+    return stage
+
+
+def sources(drawn: Draft) -> tuple[Any, Any]:
+    made = json.loads(drawn.rendered.text)
+    return made["source_base_revision"], made["runtime"]["source_recipe_revision"]
+
+
+def test_what_a_recipe_builds_on_is_printed_as_declared() -> None:
+    drawn = declared_twice("ab" * 20).drawn(NAME)
+    assert sources(drawn) == ("ab" * 20, "ab" * 20)
+    for pointer in ("/source_base_revision", "/runtime/source_recipe_revision"):
+        leaf = drawn.rendered.leaf(pointer)
+        assert leaf is not None
+        assert leaf.status == "declared"
+
+
+def test_recipes_that_build_on_different_revisions_are_both_told() -> None:
+    drawn = declared_twice("ab" * 20, "cd" * 20).drawn(NAME)
+    assert sources(drawn) == (f"{'ab' * 20}; {'cd' * 20}",) * 2
+
+
+def test_a_recipe_that_says_nothing_of_its_sources_leaves_them_null_with_the_reason() -> None:
+    drawn = declared_twice(None).drawn(NAME)
+    assert sources(drawn) == (None, None)
+    leaf = drawn.rendered.leaf("/source_base_revision")
+    assert leaf is not None
+    assert leaf.rule == "no recipe names the revision of the sources that it builds on"
 
 
 # --- checks -------------------------------------------------------------------------------------------------
@@ -248,42 +289,7 @@ def test_files_whose_digests_were_taken_over_count_once() -> None:
     assert safety(stage)["safetensors_files_verified"] == 2
 
 
-# --- hardware, gates, launches, conclusions -----------------------------------------------------------------
-
-
-def test_cards_that_differ_are_all_named_and_their_memory_is_not_one_number() -> None:
-    stage = started()
-    stage.tell(of.host({0: "NVIDIA H200"}, (0,), 150_754_820_096), artifacts={"host": b"{}"})
-    stage.tell(of.host({0: "NVIDIA H200", 1: "NVIDIA L4"}, (1,), 24 * 2**30), artifacts={"host": b"{}"})
-    hardware = document(stage)["hardware"]
-    assert (hardware["gpu"], hardware["gpu_count"]) == ("NVIDIA H200; NVIDIA L4", 2)
-    assert hardware["vram_gib_per_gpu"] is None
-
-
-def test_placements_are_named_by_their_order() -> None:
-    attempts = [
-        of.attempt(f"{key}-{place}", key, place)
-        for key, place in (("a", "left"), ("b", "right"), ("b", "left"))
-    ]
-    stage = Stage("mine")
-    candidates = [of.candidate(key, f"org/{key}", None, None) for key in ("a", "b")]
-    stage.tell(of.recipe("mine", candidates, attempts))
-    assert document(stage)["hardware"]["topology"] == (
-        "2 placements: a on placement-1; b on placement-2 and placement-1"
-    )
-    assert "left" not in json.dumps(document(stage)["hardware"])
-
-
-def test_a_host_without_a_card_has_none() -> None:
-    stage = started()
-    stage.tell(of.host({}, (), 0), artifacts={"host": b"{}"})
-    assert document(stage)["hardware"] == {
-        "host_label": "host-1",
-        "gpu": None,
-        "gpu_count": 0,
-        "vram_gib_per_gpu": None,
-        "topology": None,
-    }
+# --- gates, launches, conclusions ---------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -320,15 +326,6 @@ def test_a_launch_that_never_began_is_named() -> None:
     stage = started()
     stage.tell(LaunchFailed(launcher="docker", placement=None, failure="occupied", detail=None), "tiny", "a1")
     assert "Launch 2 of attempt a1 was not started (occupied)." in said(stage)
-
-
-def test_what_a_person_saw_has_no_place_here_and_that_is_said() -> None:
-    stage = started()
-    seen = ObservationNoted(status="operator-observed-incomplete", public_text="Odd.", claims=None, text=None)
-    stage.tell(seen, "tiny", "a1", role="operator")
-    assert any(
-        "What people observed of attempts is not shown here: 1 observation" in note for note in said(stage)
-    )
 
 
 def test_a_decision_that_rests_on_one_attempt_is_about_its_candidate_but_not_when_it_is_an_experiment() -> (

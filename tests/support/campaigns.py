@@ -63,6 +63,7 @@ class Scene:
             RecipeDeclared(
                 recipe="mine",
                 digest="sha256:" + "0" * 64,
+                base_revision=None,
                 candidates=(
                     DeclaredCandidate(key="tiny", model="org/tiny", revision=None, quantization=None),
                 ),
@@ -75,6 +76,7 @@ class Scene:
                         engine="tiny",
                         image=None,
                         image_id=None,
+                        recipe_revision=None,
                         settings=(),
                         checks=checks,
                         suites=(),

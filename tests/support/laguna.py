@@ -154,6 +154,7 @@ def recipe() -> RecipeDeclared:
     return RecipeDeclared(
         recipe="laguna-xs-2.1-nvfp4-sm120",
         digest="sha256:" + "1a" * 32,
+        base_revision=None,
         candidates=(
             DeclaredCandidate(
                 key=CANDIDATE,
@@ -171,6 +172,7 @@ def recipe() -> RecipeDeclared:
                 engine=(VLLM, SGLANG)[number >= 3][0],
                 image=None,
                 image_id=None,
+                recipe_revision=None,
                 settings=tuple(Setting(name=name, value=value) for name, value in SETTINGS[number].items()),
                 checks=(),
                 suites=(),

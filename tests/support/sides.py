@@ -22,6 +22,7 @@ def recipe(*attempts: tuple[str, str, Mapping[str, SettingValue]], **more: Any) 
     return RecipeDeclared(
         recipe="mine",
         digest="sha256:" + "1a" * 32,
+        base_revision=None,
         candidates=tuple(
             DeclaredCandidate(key=key, model=f"org/{key}", revision=None, quantization="Q4_1")
             for key in dict.fromkeys(candidate for _, candidate, _ in attempts)
@@ -44,6 +45,7 @@ def _attempt(key: str, candidate: str, settings: Mapping[str, SettingValue]) -> 
         engine="llamacpp",
         image=None,
         image_id=None,
+        recipe_revision=None,
         settings=tuple(Setting(name=name, value=value) for name, value in settings.items()),
         checks=(),
         suites=(),

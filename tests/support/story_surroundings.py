@@ -26,6 +26,7 @@ def recipe() -> RecipeDeclared:
     return RecipeDeclared(
         recipe="qwen38-27b-vllm-262k",
         digest="sha256:" + "e4" * 32,
+        base_revision="6f" * 20,
         candidates=(
             DeclaredCandidate(
                 key="official_fp8", model="Qwen/Qwen3.8-27B-FP8", revision=REVISION, quantization="fp8"
@@ -40,6 +41,7 @@ def recipe() -> RecipeDeclared:
                 engine="vllm",
                 image=IMAGE,
                 image_id=None,
+                recipe_revision="dd" * 20,
                 settings=(
                     Setting(name="context_tokens", value=262_144),
                     Setting(name="kv_cache_dtype", value="fp8_e4m3"),

@@ -8,7 +8,7 @@
    `identity` are no questions to the model, a `canary` guards a load; they are not counted.
 4. What failed is told in the operator's words where there are any. Otherwise it is put together from
    exit, readiness, failed checks, those that are not counted among them, and failed suites.
-5. Where it ran is withheld: a document shows a pseudonym of the placement.
+5. Where it ran is withheld: a document shows pseudonyms of the placement, the host and the GPUs that it was placed on.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from anvil.ledger.commitments import Commitment
-from anvil.ledger.errors import PublicationRefused
 from anvil.ledger.events import (
     CheckCompleted,
     EngineExited,
     EngineIdentified,
     HealthObserved,
+    HostObserved,
     LaunchFailed,
     LaunchStarted,
     ObservationNoted,
@@ -30,9 +30,10 @@ from anvil.ledger.events import (
     SuiteCompleted,
 )
 from anvil.ledger.events.observations import Claims
-from anvil.projections.figures import RANKED, Figure, Group, Source, compose, count, derive, is_stronger
-from anvil.projections.limits import Claim
+from anvil.projections.figures import Figure, Group, Source, compose, count, derive
+from anvil.projections.limits import Claim, require_modest
 from anvil.projections.pseudonyms import Pseudonyms
+from anvil.projections.record import Kept
 
 _NO_QUESTIONS = frozenset({"identity", "canary", "finish", "reasoning-leak"})
 _CLAIMED = {
@@ -69,6 +70,8 @@ class Attempt:
     sources: tuple[Source, ...]
     plan: tuple[Source, int] | None
     """The recipe's event, and which of its attempts it is."""
+    looks: tuple[tuple[Source, Kept], ...] = ()
+    """What was seen of the host while it ran."""
 
     def group(self, pseudonyms: Pseudonyms) -> Group:
         """Return the attempt's figures by the names that a template knows."""
@@ -86,6 +89,8 @@ class Attempt:
                 "engine": self._engine(),
                 "configuration": self._configuration(),
                 "placement": pseudonyms.of("placement", self._placement()),
+                "host": self._host(pseudonyms),
+                "gpus": self._gpus(pseudonyms),
                 "health": health,
                 "preflight_default": default,
                 "preflight_no_thinking": quiet,
@@ -165,6 +170,18 @@ class Attempt:
             return recipe.stated("attempts", number, "placement")
         return self._nothing("no event names a placement")
 
+    def _host(self, pseudonyms: Pseudonyms) -> Figure:
+        hosts = [pseudonyms.host(look, kept) for look, kept in self.looks]
+        return hosts[-1] if hosts else self._nothing("no host was looked at while it ran")
+
+    def _gpus(self, pseudonyms: Pseudonyms) -> Figure:
+        for look, kept in reversed(self.looks):
+            gpus = look.event.gpus if isinstance(look.event, HostObserved) else ()
+            placed = [pseudonyms.gpu(look, kept, at) for at, gpu in enumerate(gpus) if gpu.is_placed]
+            if placed:
+                return compose("the GPUs that it was placed on", lambda *names: ", ".join(names), *placed)
+        return self._nothing("no event says on which GPU it was placed")
+
     def _health(self) -> Figure:
         for source in reversed(self.sources):
             event = source.event
@@ -218,7 +235,7 @@ class Attempt:
             if isinstance(source.event, ObservationNoted) and source.event.public_text is not None
         ]
         for figure in words:
-            _require_modest(figure)
+            require_modest(figure)
         if words:
             return compose("the operator's words", lambda *texts: " ".join(texts), *words)
         parts = [*self._exits(), *self._never_ready(), *_failed(checks), *_failed(self._suites())]
@@ -305,13 +322,3 @@ def _exited(code: int | None, signal: int | None, before_ready: bool) -> str:
     how = f"with code {code}" if code is not None else f"by signal {signal}" if signal is not None else ""
     when = "before it was ready" if before_ready else "after it was ready"
     return " ".join(part for part in ("the engine ended by itself", how, when) if part)
-
-
-def _require_modest(words: Figure) -> None:
-    """Refuse words that name a stronger status than theirs."""
-    for status in RANKED:
-        if status in str(words.value) and is_stronger(status, words.status):
-            raise PublicationRefused(
-                f"the words of an event claim {status}, its evidence is {words.status}: {words.value!r}",
-                advice="Retract the event and state what the attached bytes support.",
-            )

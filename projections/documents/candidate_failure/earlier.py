@@ -81,5 +81,5 @@ class Earlier:
         figures = {
             name: self.source.nothing(name) if figure is None else figure for name, figure in stated.items()
         }
-        figures |= {"placement": self.source.nothing("placement")}
+        figures |= {name: self.source.nothing(name) for name in ("placement", "host", "gpus")}
         return Group({**figures, "evidence_status": statement.own("claimed_status")})

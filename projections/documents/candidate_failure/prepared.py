@@ -31,6 +31,9 @@ from anvil.projections.record import Campaign, Kept, Launch
 
 _GIB = 2**30
 
+Looks = dict[tuple[str, str], list[tuple[Source, Kept]]]
+"""Events about hosts, by stream and attempt."""
+
 
 def prepare(evidence: Evidence, campaign: Campaign, candidate: str) -> Prepared:
     """Return what can be printed of a candidate's attempts.
@@ -43,7 +46,8 @@ def prepare(evidence: Evidence, campaign: Campaign, candidate: str) -> Prepared:
     earlier = Earlier.of(evidence, campaign, SCHEMA, candidate)
     declared = _declared(recipes, candidate, earlier)
     launches = [launch for launch in campaign.launches if _is_of(launch, candidate, recipes)]
-    shown = [(launch, _attempt(evidence, launch, recipes)) for launch in launches]
+    looks = _looks(evidence, campaign)
+    shown = [(launch, _attempt(evidence, launch, recipes, looks)) for launch in launches]
     shown = [(launch, attempt) for launch, attempt in shown if attempt.sources]
     before = earlier.groups if earlier is not None else []
     if not shown and not before:
@@ -149,9 +153,21 @@ def _is_of(launch: Launch, candidate: str, recipes: tuple[Source, ...]) -> bool:
     return next(planned, None) == candidate
 
 
-def _attempt(evidence: Evidence, launch: Launch, recipes: tuple[Source, ...]) -> Attempt:
+def _attempt(evidence: Evidence, launch: Launch, recipes: tuple[Source, ...], looks: Looks) -> Attempt:
     plans = ((source, number) for source, number, key, _ in _plans(recipes) if key == launch.attempt)
-    return Attempt(launch.attempt, evidence.sources(launch.events), next(plans, None))
+    stream = launch.events[0].stream if launch.events else ""
+    seen = tuple(looks.get((stream, launch.attempt), ()))
+    return Attempt(launch.attempt, evidence.sources(launch.events), next(plans, None), seen)
+
+
+def _looks(evidence: Evidence, campaign: Campaign) -> Looks:
+    """Return what was seen of hosts, by the stream and the attempt that it was seen for."""
+    found: Looks = {}
+    for kept in campaign.general:
+        source = evidence.source(kept) if isinstance(kept.event, HostObserved) else None
+        if source is not None and kept.subject.attempt is not None:
+            found.setdefault((kept.stream, kept.subject.attempt), []).append((source, kept))
+    return found
 
 
 # --- what is said of all of it ----------------------------------------------------------------------------

@@ -9,6 +9,7 @@ from anvil.ledger.events.imports import Topic
 from anvil.projections.conclusions import Conclusions
 from anvil.projections.figures import Figure, Group
 from anvil.projections.imported import Imported
+from anvil.projections.recorded.observations import Observations
 
 _HARDWARE = ("host_label", "product", "gpus", "memory_gib", "topology")
 _RUNTIME = ("image", "image_label_revision", "build_revision", "recipe_revision")
@@ -37,8 +38,8 @@ _NEAR_LIMIT = ("status", "ttft_s", "effective_prefill_tok_s", "decode_tok_s")
 _LONGEST = "near_limit_context"
 
 
-def figures(source: Imported, said: Conclusions) -> Group:
-    """Return everything that the document says, and after it what people here concluded."""
+def figures(source: Imported, said: Conclusions, seen: Observations) -> Group:
+    """Return everything that the document says, and after it what people here concluded and saw."""
     return Group(
         {
             **source.group("document", "date", "source_revision"),
@@ -62,6 +63,7 @@ def figures(source: Imported, said: Conclusions) -> Group:
                 }
             ),
             "caveats": source.listing(_each(source, "caveat", "text"), said.texts(CaveatNoted)),
+            "observations": seen.listing(source.nothing("what people here observed")),
             "gates": source.listing(
                 Group({"name": key, **source.group("gate", "outcome", name=name)})
                 for name, key in source.keys("gate", "name")

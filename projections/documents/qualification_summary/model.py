@@ -7,6 +7,8 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from anvil.projections.recorded.observations import Observation
+
 SCHEMA = "anvil-serving.sanitized-qualification-summary/v1"
 
 Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9._-]{0,63}$")]
@@ -300,6 +302,9 @@ class QualificationSummary(_Shape):
         default=None, description="Only there when files of other tools were imported."
     )
     retained_failures_and_caveats: tuple[str, ...] = Field(strict=False)
+    observations: tuple[Observation, ...] = Field(
+        (), strict=False, description="What people saw; the key is there when somebody said something."
+    )
     restoration: dict[Name, str | bool | int | Decimal] = Field(
         description="Each gate that was checked after the campaign, and its outcome."
     )

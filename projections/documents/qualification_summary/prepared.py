@@ -18,8 +18,10 @@ from collections.abc import Iterator
 from anvil.ledger.errors import PublicationRefused
 from anvil.projections.conclusions import Conclusions
 from anvil.projections.continuing import together
+from anvil.projections.contradictions import in_imported
 from anvil.projections.document import NOTHING_RUN, Prepared
 from anvil.projections.documents.qualification_summary import earlier
+from anvil.projections.documents.qualification_summary.contradictions import contradictions
 from anvil.projections.documents.qualification_summary.model import SCHEMA
 from anvil.projections.documents.qualification_summary.recorded import Summary
 from anvil.projections.evidence import Evidence
@@ -29,9 +31,11 @@ from anvil.projections.limits import EvidenceLimit
 from anvil.projections.plans import Plans
 from anvil.projections.record import Campaign
 from anvil.projections.recorded.campaign import Recorded
-from anvil.projections.recorded.experiments import Experiment, divided
+from anvil.projections.recorded.experiments import Experiment, divided, undivided
 from anvil.projections.recorded.importedcomparisons import listed
 from anvil.projections.recorded.importedevidence import ImportedEvidence
+from anvil.projections.recorded.observations import Observations
+from anvil.projections.recorded.summaries import failed_in
 
 
 def prepare(evidence: Evidence, campaign: Campaign, _candidate: str) -> Prepared:
@@ -43,22 +47,31 @@ def prepare(evidence: Evidence, campaign: Campaign, _candidate: str) -> Prepared
     said = Conclusions.of(evidence, campaign)
     source = imported(evidence, campaign, SCHEMA)
     recorded = Recorded.of(evidence, campaign)
-    beside = evidence_limits(evidence, campaign)
+    seen, beside = Observations.of(evidence, campaign), evidence_limits(evidence, campaign)
     brought = ImportedEvidence.of(evidence, campaign)
     if recorded is None and source is not None:
-        limit = limit_of(source, said.quoted(), (*brought.notes(), *beside))
-        return Prepared(_with(earlier.figures(source, said), brought, evidence, campaign), limit)
+        root = earlier.figures(source, said, seen)
+        notes = (*in_imported(contradictions(root)), *seen.notes(), *brought.notes(), *beside)
+        return Prepared(_with(root, brought, evidence, campaign), limit_of(source, said.quoted(), notes))
     if recorded is None:
         recorded = _without_runs(evidence, campaign, brought)
     experiments = divided(recorded)[1]
     summary = Summary(recorded.without(one.attempt.key for one in experiments), said)
     root = summary.group
     if source is not None:
-        before = earlier.figures(source, said)
+        before = earlier.figures(source, said, seen)
+        beside = [*in_imported(contradictions(before)), *beside]
         root = together(before, root)
         root = type(root)({**root.fields, "caveats": before.fields["caveats"]})
-    notes = (*_notes(summary, source, experiments), *brought.notes(), *beside)
-    limit = EvidenceLimit(tuple(summary.claims()), (), notes, said.quoted(), recorded.candidates)
+    notes = (*_notes(recorded, summary, source, experiments), *brought.notes(), *beside)
+    limit = EvidenceLimit(
+        tuple(summary.claims()),
+        (),
+        notes,
+        said.quoted(),
+        tuple(failed_in(summary.recorded)),
+        recorded.candidates,
+    )
     return Prepared(_with(root, brought, evidence, campaign), limit)
 
 
@@ -86,12 +99,15 @@ def _with(root: Group, brought: ImportedEvidence, evidence: Evidence, campaign: 
     return Group({**root.fields, "imported": Group(fields)})
 
 
-def _notes(summary: Summary, source: Imported | None, experiments: tuple[Experiment, ...]) -> Iterator[str]:
+def _notes(
+    recorded: Recorded, summary: Summary, source: Imported | None, experiments: tuple[Experiment, ...]
+) -> Iterator[str]:
     if source is not None:
         date = source.figure("document", "date").value
         yield f"What was not recorded here is taken from a document that somebody published ({date})."
         yield from source.losses()
     if experiments:
-        told = ", ".join(f"{one.attempt.key} ({one.change().value})" for one in experiments)
+        told = ", ".join(f"{one.name} ({one.change().value})" for one in experiments)
         yield f"Not shown here, since their settings are not those of their candidate's first attempt: {told}."
+    yield from undivided(recorded, experiments)
     yield from summary.notes()

@@ -15,6 +15,7 @@ from anvil.projections.recorded.campaign import Recorded
 from anvil.projections.recorded.checks import Checks
 from anvil.projections.recorded.hardware import hardware
 from anvil.projections.recorded.loads import Loads, control_of
+from anvil.projections.recorded.observations import Observations
 from anvil.projections.recorded.summaries import REPORTED, differing, notes_on
 from anvil.projections.recorded.weights import Inspections
 
@@ -43,7 +44,7 @@ class Summary:
         return Group(
             {
                 "date": recorded.day(),
-                "source_revision": nothing("no event names the revision of the sources"),
+                "source_revision": runtime.base_revision(recorded),
                 "hardware": hardware(recorded),
                 "runtime": runtime.runtime(recorded),
                 "settings": recorded.listing(
@@ -57,6 +58,9 @@ class Summary:
                 "near_limit": self._loads.near_limit(),
                 "caveats": self._plain(
                     "caveats that people and collectors noted", self.said.texts(CaveatNoted)
+                ),
+                "observations": Observations.of(recorded.evidence, recorded.campaign).listing(
+                    nothing("what people observed")
                 ),
                 "gates": recorded.listing("restoration gates", gates.gates(recorded)),
             }
@@ -82,7 +86,6 @@ class Summary:
         yield from self._loads.notes()
         yield from ladders.every(self.recorded, self._loads.by_attempt)
         yield from self._inspections.notes()
-        yield from gates.notes(self.recorded)
         if undecided := [name for name, verdicts in self._verdicts.items() if not verdicts]:
             yield f"No decision is recorded: {', '.join(undecided)}."
 

@@ -8,6 +8,7 @@ from anvil.ledger.events import GapNoted
 from anvil.projections.conclusions import Conclusions
 from anvil.projections.figures import Figure, Group, Listing, compose
 from anvil.projections.imported import Imported
+from anvil.projections.recorded.observations import Observations
 
 _HARDWARE = ("product", "gpus", "memory_gb", "topology")
 _RUNTIME = ("image", "engine_revision", "cuda_version")
@@ -17,8 +18,8 @@ _MULTIMODAL = ("corpus_sha256", "attempts", "passed")
 _LADDER = "context"
 
 
-def figures(source: Imported, said: Conclusions) -> Group:
-    """Return everything that the document says, and after it what people here concluded."""
+def figures(source: Imported, said: Conclusions, seen: Observations) -> Group:
+    """Return everything that the document says, and after it what people here concluded and saw."""
     control = source.figure("check", "control", name="thinking-control")
     efforts = (
         effort
@@ -48,6 +49,7 @@ def figures(source: Imported, said: Conclusions) -> Group:
                 (text for stated in source.about("gap") if (text := stated.figure("text")) is not None),
                 said.texts(GapNoted),
             ),
+            "observations": seen.listing(source.nothing("what people here observed")),
             "digests": source.listing(
                 Group({"name": key, **source.group("digest", "sha256", name=name)})
                 for name, key in source.keys("digest", "name")
@@ -88,6 +90,8 @@ def _experiments(source: Imported) -> Iterator[Group]:
         yield Group(
             {
                 **_tested(source, name, key),
+                "experiment": source.nothing("a key of the experiment"),
+                "control": source.nothing("the experiment's control"),
                 **source.group("experiment", "only_change", "workload", attempt=name),
                 "figures": source.listing(one for said in loose for one in said.named()),
                 "decision": source.figure("decision", "sentence", attempt=name),

@@ -7,6 +7,8 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from anvil.projections.recorded.observations import Observation
+
 SCHEMA = "anvil-serving.qwen38-27b-qualification-summary/v1"
 
 Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9._-]{0,63}$")]
@@ -119,6 +121,8 @@ class Experiment(_Shape):
     model_config = ConfigDict(frozen=True, strict=True, extra="allow")
     __pydantic_extra__: dict[Name, dict[Name, Measure | None] | Measure | None] = Field(init=False)
 
+    experiment: str | None = Field(None, description="Its key, where a recipe declares it.")
+    control: str | None = Field(None, description="The attempt that it starts from, likewise.")
     only_change: str
     workload: str | None = None
     functional_checks: str | None = None
@@ -145,6 +149,9 @@ class LanesSummary(_Shape):
     baseline: Baseline
     setting_experiments: dict[Name, Experiment]
     gaps: tuple[str, ...] = Field(strict=False, description="What was not tested.")
+    observations: tuple[Observation, ...] = Field(
+        (), strict=False, description="What people saw; the key is there when somebody said something."
+    )
     private_artifact_digests: dict[Name, Hex] = Field(
         description="Files that were kept in private, by SHA-256."
     )

@@ -13,8 +13,10 @@ from collections.abc import Iterator
 from anvil.ledger.errors import PublicationRefused
 from anvil.projections.conclusions import Conclusions
 from anvil.projections.continuing import together
+from anvil.projections.contradictions import in_imported
 from anvil.projections.document import NOTHING_RUN, Prepared
 from anvil.projections.documents.qwen38_27b_summary import earlier
+from anvil.projections.documents.qwen38_27b_summary.contradictions import contradictions
 from anvil.projections.documents.qwen38_27b_summary.model import SCHEMA
 from anvil.projections.documents.qwen38_27b_summary.recorded import Lanes
 from anvil.projections.evidence import Evidence
@@ -23,6 +25,8 @@ from anvil.projections.imported import Imported, evidence_limits, imported, limi
 from anvil.projections.limits import EvidenceLimit
 from anvil.projections.record import Campaign
 from anvil.projections.recorded.campaign import Recorded
+from anvil.projections.recorded.observations import Observations
+from anvil.projections.recorded.summaries import failed_in
 
 
 def prepare(evidence: Evidence, campaign: Campaign, _candidate: str) -> Prepared:
@@ -34,22 +38,26 @@ def prepare(evidence: Evidence, campaign: Campaign, _candidate: str) -> Prepared
     said = Conclusions.of(evidence, campaign)
     source = imported(evidence, campaign, SCHEMA)
     recorded = Recorded.of(evidence, campaign)
-    beside = evidence_limits(evidence, campaign)
+    seen, beside = Observations.of(evidence, campaign), evidence_limits(evidence, campaign)
     if recorded is None:
         if source is None:
             raise PublicationRefused(
                 f"nothing was run in campaign {campaign.name!r}, and no {SCHEMA} was imported into it",
                 advice=NOTHING_RUN,
             )
-        limit = limit_of(source, said.quoted(), beside)
-        return Prepared(earlier.figures(source, said), limit)
+        root = earlier.figures(source, said, seen)
+        limit = limit_of(source, said.quoted(), (*in_imported(contradictions(root)), *seen.notes(), *beside))
+        return Prepared(root, limit)
     lanes = Lanes(recorded, said)
     root = lanes.group
     if source is not None:
-        before = earlier.figures(source, said)
+        before = earlier.figures(source, said, seen)
+        beside = [*in_imported(contradictions(before)), *beside]
         root = Group({**together(before, root).fields, "gaps": before.fields["gaps"]})
     notes = (*_notes(lanes, source), *beside)
-    limit = EvidenceLimit(tuple(lanes.claims()), (), notes, said.quoted(), recorded.candidates)
+    limit = EvidenceLimit(
+        tuple(lanes.claims()), (), notes, said.quoted(), tuple(failed_in(recorded)), recorded.candidates
+    )
     return Prepared(root, limit)
 
 

@@ -22,7 +22,6 @@ from anvil.projections.recorded import (
     caveats,
     checks,
     disclosed,
-    gates,
     ladders,
     reports,
     runtime,
@@ -30,7 +29,7 @@ from anvil.projections.recorded import (
     suites,
 )
 from anvil.projections.recorded.campaign import Attempt, Of, Recorded, distinct, either
-from anvil.projections.recorded.experiments import Experiment, divided
+from anvil.projections.recorded.experiments import Experiment, divided, undivided
 from anvil.projections.recorded.hardware import hardware
 from anvil.projections.recorded.loads import (
     CAPACITY,
@@ -48,6 +47,7 @@ from anvil.projections.recorded.loads import (
     prompt_tokens,
     spelled,
 )
+from anvil.projections.recorded.observations import Observations
 from anvil.projections.recorded.summaries import notes_on
 from anvil.projections.recorded.weights import Inspections
 
@@ -91,6 +91,9 @@ class Lanes:
                     "experiments", [self._experiment(one) for one in self._experiments]
                 ),
                 "gaps": recorded.listing("gaps", [(text, text) for text in self.said.texts(GapNoted)]),
+                "observations": Observations.of(recorded.evidence, recorded.campaign).listing(
+                    nothing("what people observed")
+                ),
                 "digests": recorded.listing("disclosed digests", list(disclosed.digests(recorded))),
             }
         )
@@ -123,9 +126,9 @@ class Lanes:
         yield from ladders.every(recorded, self._loads.by_attempt)
         for experiment in self._experiments:
             yield from experiment.notes(self._loads.by_attempt)
+        yield from undivided(recorded, self._experiments)
         yield from self._warm()
         yield from self._inspections.notes()
-        yield from gates.notes(recorded)
         if not self._verdicts:
             yield "No decision about all of it is recorded."
 
@@ -222,6 +225,12 @@ class Lanes:
         return Group(
             {
                 **self._tested(attempt),
+                "experiment": either(
+                    one.stated("key"), self.recorded.nothing("no recipe declares it as an experiment")
+                ),
+                "control": either(
+                    one.stated("control"), self.recorded.nothing("no recipe names its control")
+                ),
                 "only_change": one.change(),
                 "workload": self._workload(attempt),
                 "figures": self.recorded.listing("figures of the experiment", figures),

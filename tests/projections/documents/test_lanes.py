@@ -126,7 +126,7 @@ def test_the_template_holds_no_facts_of_a_campaign(made: Draft) -> None:
         "Synthetic: ",
         "Launch 1 of attempt mtp3 ended by itself with code 2 before it was ready.",
         "vram_gb_each counts GiB",
-        "Load, capacity-4k c5 of official_fp8_text: 50 completed and 0 failed of 50 requests in 5 runs.",
+        "Load, 50 completed and 0 failed of 50 requests in 5 runs: capacity-4k c1 of bf16_multimodal, capacity-4k c2 of bf16",
         "Load, prefix-cache warm of prefix_cache: 98.3 % of the prompt tokens came from a cache.",
         "it is called cold, and its requests share 30000 tokens; only the first of them can be.",
     ],

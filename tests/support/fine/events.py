@@ -20,23 +20,28 @@ from anvil.ledger.events import (
 )
 from anvil.ledger.events.checks import Parameter, RequestOutcome
 from anvil.ledger.events.engines import IdentityClaim, ReportedFigure
-from anvil.ledger.events.recipes import DeclaredAttempt, DeclaredCandidate, Setting
+from anvil.ledger.events.recipes import DeclaredAttempt, DeclaredCandidate, DeclaredExperiment, Setting
 from anvil.ledger.events.suites import SuiteItem
 from anvil.ledger.events.surroundings import Gpu, WeightFinding
 from support.fine.stage import made
 
 
 def recipe(
-    name: str, candidates: Sequence[DeclaredCandidate], attempts: Sequence[DeclaredAttempt]
+    name: str,
+    candidates: Sequence[DeclaredCandidate],
+    attempts: Sequence[DeclaredAttempt],
+    base_revision: str | None = None,
+    experiments: Sequence[DeclaredExperiment] = (),
 ) -> RecipeDeclared:
     return made(
         RecipeDeclared,
         recipe=name,
         digest="sha256:" + "1b" * 32,
+        base_revision=base_revision,
         candidates=tuple(candidates),
         attempts=tuple(attempts),
         continues=None,
-        experiments=(),
+        experiments=tuple(experiments),
         deadline_ready_ns=1_800_000_000_000,
         argv=None,
     )
@@ -56,6 +61,7 @@ def attempt(key: str, of: str, placement: str | None = None, **more: Any) -> Dec
         "engine": "sglang",
         "image": None,
         "image_id": None,
+        "recipe_revision": None,
         "settings": tuple(Setting(name=name, value=value) for name, value in settings.items()),
         "checks": (),
         "suites": (),

@@ -168,10 +168,10 @@ def lanes(rows: Runs | None = None, *, is_disclosed: bool = True) -> Stage:
     ]
     stage.tell(of.recipe("qwen38-27b-vllm-262k", candidates, attempts))
     _weights(stage)
-    for placed in ((0,), (1,)):
-        stage.tell(of.host({0: CARD, 1: CARD}, placed, CARD_BYTES, cuda="13.0.1"))
     every = rows or made_rows()
     for attempt in attempts:
+        cards = of.host({0: CARD, 1: CARD}, (int(attempt.placement == "second"),), CARD_BYTES, cuda="13.0.1")
+        stage.tell(cards, attempt.candidate, attempt.key, artifacts={"host": b"{}"})
         _attempt(stage, attempt.key, attempt.candidate, every)
     _conclusions(stage)
     if is_disclosed:

@@ -22,6 +22,8 @@ CAMPAIGN = "qwen38-27b-sglang"
 FP8, NVFP4 = "official_fp8", "inferact_nvfp4"
 IMAGE = "lmsysorg/sglang@sha256:506525a5907ea22c9d445afb7c03603959b912de034d86915cf17da814f1a124"
 LABEL_REVISION, BUILD_REVISION = "c4271c3fe1262fc2adbd162c33b25de5255251c5", "561c8f3"
+BASE_REVISION = "6f3af00659441371b266b27bd910d932f428f277"
+RECIPE_REVISION = "dd458f3212dd4ddf0e1a7907bbf539b660e70d21"
 CARD = "NVIDIA RTX PRO 6000 Blackwell Max-Q Workstation Edition"
 CARD_BYTES = 97_887 * 2**20
 SETTINGS: dict[str, SettingValue] = {
@@ -164,6 +166,7 @@ def side_by_side(rows: dict[str, list[list[Row]]] | None = None) -> Stage:
             one.key,
             placement,
             image=IMAGE,
+            recipe_revision=RECIPE_REVISION,
             settings=SETTINGS,
             checks=CHECKS,
             suites=("intelligence", "session", "tool") if placement == places[0] else (),
@@ -172,10 +175,8 @@ def side_by_side(rows: dict[str, list[list[Row]]] | None = None) -> Stage:
         for placement in places
     ]
     declared = [of.candidate(one.key, one.model, one.revision, one.quantization) for one in CANDIDATES]
-    stage.tell(of.recipe("qwen38-27b-sglang-393k", declared, attempts))
+    stage.tell(of.recipe("qwen38-27b-sglang-393k", declared, attempts, BASE_REVISION))
     _weights(stage)
-    for placed in ((0,), (1,)):
-        stage.tell(of.host({0: CARD, 1: CARD}, placed, CARD_BYTES, is_wsl=True))
     _failed_starts(stage)
     for attempt in attempts:
         _attempt(stage, attempt.candidate, attempt.key, attempt.placement)
@@ -260,6 +261,8 @@ def _attempt(stage: Stage, candidate: str, attempt: str, placement: str | None) 
         named = {name.replace("_", "."): raw for name, raw in artifacts.items()}
         stage.tell(event, candidate, attempt, artifacts=named)
 
+    cards = of.host({0: CARD, 1: CARD}, (("first", "second").index(str(placement)),), CARD_BYTES, is_wsl=True)
+    tell(cards, host=b"{}")
     tell(of.launched(IMAGE, placement), inspect=b"{}")
     tell(of.ready(), ready_response=b"{}")
     claims = (

@@ -68,6 +68,8 @@ class Line:
     subject: Subject
     artifacts: dict[str, bytes]
     role: Role
+    ledger: str = ORIGIN
+    """The ledger that is said to have recorded it first, when it is played."""
 
 
 @dataclass
@@ -89,10 +91,11 @@ class Stage:
         role: Role = "collector",
         campaign: str | None = None,
         artifacts: dict[str, bytes] | None = None,
+        ledger: str = ORIGIN,
     ) -> int:
         """Add an event and return its number."""
         subject = Subject(campaign or self.campaign, candidate, attempt)
-        self.lines.append(Line(event, subject, artifacts or {}, role))
+        self.lines.append(Line(event, subject, artifacts or {}, role, ledger))
         return len(self.lines) - 1
 
     def disclose(
@@ -136,7 +139,7 @@ class Stage:
                 if entry.commitment is not None:
                     hashes.openings[at, entry.name] = openings[entry.commitment]
             blobs.update({item.blob.digest: line.artifacts[item.name] for item in attached})
-            seen.append(self._seen(at + 1, hashes[at], event, line.subject, entries))
+            seen.append(self._seen(at + 1, hashes[at], event, line.subject, entries, line.ledger))
         record = fold(seen)
 
         def measure(digest: str) -> BlobRef | None:
@@ -149,10 +152,16 @@ class Stage:
         return draft(*self.played(), find(name), campaign=self.campaign, **options)
 
     def _seen(
-        self, index: int, named: str, event: Any, subject: Subject, artifacts: tuple[ArtifactEntry, ...]
+        self,
+        index: int,
+        named: str,
+        event: Any,
+        subject: Subject,
+        artifacts: tuple[ArtifactEntry, ...],
+        ledger: str = ORIGIN,
     ) -> Seen:
         header = Header(
-            ledger=ORIGIN,
+            ledger=ledger,
             stream=f"{self.day.replace('-', '')}T120000Z-{1:016x}",
             stream_seq=index,
             stream_prev=None if index == 0 else named,
