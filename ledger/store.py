@@ -210,9 +210,8 @@ class Store:
 
     def last_of_stream(self, stream: str) -> int | None:
         """Return the index of the newest entry of a stream."""
-        found = self._one(
-            "SELECT [index] FROM entries WHERE stream = ? ORDER BY stream_seq DESC LIMIT 1", stream
-        )
+        sql = "SELECT [index] FROM entries WHERE stream = ? ORDER BY stream_seq DESC LIMIT 1"
+        found = self._one(sql, stream)
         return None if found is None else int(found)
 
     def first_of_stream(self, stream: str) -> int | None:
@@ -315,9 +314,8 @@ class Store:
 
     def insert_openings(self, openings: Iterable[Opening]) -> None:
         """Add salts and values."""
-        self._connection.executemany(
-            "INSERT INTO openings VALUES (?,?,?)", [(o.commitment(), o.salt, o.value) for o in openings]
-        )
+        rows = [(o.commitment(), o.salt, o.value) for o in openings]
+        self._connection.executemany("INSERT OR ROLLBACK INTO openings VALUES (?,?,?)", rows)
 
     def insert_checkpoint(self, size: int, note: bytes) -> None:
         """Add a signed checkpoint."""
