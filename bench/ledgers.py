@@ -24,7 +24,7 @@ from anvil.ledger.streams import Stream
 from anvil.ledger.verifierstate import VerifierState
 from anvil.ledger.verify import Expectations, verify
 
-SHAPE = 4
+SHAPE = 5
 """Part of a cached ledger's name: raise it when what is built here, or the format, changes."""
 
 STREAMS = 10

@@ -83,7 +83,8 @@ def _line(row: Row) -> str:
     sign = ">=" if row.at_least else "<="
     verdict = "ok" if row.passed else "NOT KEPT"
     wall = "" if row.wall is None else f" of processor time ({row.wall:,.4g} by the clock)"
-    return f"{verdict:8}  {row.name}: {row.value:,.4g} {row.unit}{wall}{compared}, limit {sign} {row.limit:g}"
+    note = f" ({row.note})" if row.note and not wall else ""
+    return f"{verdict:8}  {row.name}: {row.value:,.4g} {row.unit}{wall}{compared}, limit {sign} {row.limit:g}{note}"
 
 
 if __name__ == "__main__":

@@ -43,7 +43,8 @@ def _bare_database(path: Path) -> Any:
         connection.execute(f"PRAGMA {pragma}")
     connection.execute(
         "CREATE TABLE entries ("
-        "id INTEGER PRIMARY KEY, leaf_hash BLOB, entry BLOB, event TEXT, stream TEXT, seq INTEGER, campaign TEXT"
+        "id INTEGER PRIMARY KEY, leaf_hash BLOB, entry BLOB, event TEXT, stream TEXT, seq INTEGER, campaign TEXT,"
+        "prefix INTEGER"
         ") STRICT"
     )
     return connection
@@ -51,5 +52,5 @@ def _bare_database(path: Path) -> Any:
 
 def _insert(connection: Any, row: tuple[Any, ...]) -> None:
     connection.execute("BEGIN IMMEDIATE")
-    connection.execute("INSERT INTO entries VALUES (NULL, ?, ?, ?, ?, ?, ?)", row[1:])
+    connection.execute("INSERT INTO entries VALUES (NULL, ?, ?, ?, ?, ?, ?, ?)", row[1:])
     connection.execute("COMMIT")

@@ -6,14 +6,14 @@ is private and signs; a `Prepared` event is complete and only waits for its inde
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from anvil.ledger import canonical, envelope
 from anvil.ledger.blobs import BlobRef
 from anvil.ledger.commitments import Opening
-from anvil.ledger.envelope import Envelope, Signature
+from anvil.ledger.envelope import Signature, enclose
 from anvil.ledger.errors import MalformedHeader
 from anvil.ledger.events import Event
 from anvil.ledger.header import NO_SUBJECT, ArtifactEntry, Header, Subject
@@ -106,14 +106,16 @@ def sign_all(unsigned: Sequence[Unsigned], signer: Signer) -> list[Prepared]:
 
 
 def _prepare(item: Unsigned, message: bytes, first: Signature) -> Prepared:
-    signatures = [first]
-    signed_by = [first.key_id]
-    for cosigner in item.draft.cosigners:
-        key_id = cosigner.public_key.key_id
-        if key_id not in signed_by:
-            signatures.append(Signature(key_id, cosigner.sign(message)))
-            signed_by.append(key_id)
-    entry = Envelope(item.header.raw, tuple(signatures)).encode()
-    return Prepared(
-        item.draft, item.header, item.header_hash, entry, leaf_hash(entry), tuple(signed_by), item.openings
-    )
+    draft, header, header_hash, openings = item
+    signatures, signed_by = [first], [first.key_id]
+    if draft.cosigners:
+        signatures += _cosign(draft.cosigners, message, first.key_id)
+        signed_by = [signature.key_id for signature in signatures]
+    entry = enclose(header.raw, signatures)
+    return Prepared(draft, header, header_hash, entry, leaf_hash(entry), tuple(signed_by), openings)
+
+
+def _cosign(cosigners: Sequence[Signer], message: bytes, first: str) -> Iterable[Signature]:
+    """Return the signatures of those who sign besides the key `first`, one by each key."""
+    keys = {signer.public_key.key_id: signer for signer in cosigners}
+    return [Signature(key_id, signer.sign(message)) for key_id, signer in keys.items() if key_id != first]

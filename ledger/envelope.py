@@ -13,8 +13,10 @@ from __future__ import annotations
 
 import re
 from binascii import Error as Base64Error
-from binascii import a2b_base64, b2a_base64
+from collections.abc import Sequence
 from typing import NamedTuple
+
+from pybase64 import b64decode, b64encode
 
 from anvil.ledger.errors import MalformedEnvelope
 
@@ -51,12 +53,12 @@ class Envelope(NamedTuple):
         if len(entry) > MAX_ENTRY_SIZE:
             raise MalformedEnvelope(f"an entry has at most {MAX_ENTRY_SIZE} bytes, this one has {len(entry)}")
         quote = entry.find(b'"', len(_START))
-        tail = quote + len(_MIDDLE)
-        if not entry.startswith(_START) or entry[quote:tail] != _MIDDLE:
+        if not entry.startswith(_START) or not entry.startswith(_MIDDLE, quote):
             raise MalformedEnvelope(
                 f"not a DSSE envelope of {PAYLOAD_TYPE} in its one spelling: {entry[:48]!r}"
             )
-        return cls(_base64_bytes(entry[len(_START) : quote]), _parse_signatures(entry, tail))
+        header = _base64_bytes(entry[len(_START) : quote])
+        return cls(header, _parse_signatures(entry, quote + len(_MIDDLE)))
 
     def encode(self) -> bytes:
         """Return the entry: the one spelling of this envelope.
@@ -64,27 +66,28 @@ class Envelope(NamedTuple):
         Raises:
             MalformedEnvelope: the entry would be too long, has no signature or more than 16, or two by one key.
         """
-        _require_signers([s.key_id for s in self.signatures])
-        joined = b",".join(
-            [b'{"keyid":"%b","sig":"%b"}' % (i.encode(), _base64_text(value)) for i, value in self.signatures]
+        return enclose(*self)
+
+
+def enclose(header: bytes, signatures: Sequence[Signature]) -> bytes:
+    """Return the entry of a header and the signatures over it, as `Envelope.encode` does."""
+    _require_signers(signatures)
+    joined = b",".join(
+        [b'{"keyid":"%b","sig":"%b"}' % (key_id.encode(), b64encode(value)) for key_id, value in signatures]
+    )
+    entry = b"".join((_START, b64encode(header), _MIDDLE, joined, b"]", _END))
+    if len(entry) > MAX_ENTRY_SIZE:
+        raise MalformedEnvelope(
+            f"the event takes {len(entry)} bytes, an entry at most {MAX_ENTRY_SIZE}",
+            advice="Attach what is large as a file; it is then kept as an artifact.",
         )
-        entry = b'{"payload":"%b","payloadType":"%b","signatures":[%b]}' % (
-            _base64_text(self.header),
-            PAYLOAD_TYPE.encode(),
-            joined,
-        )
-        if len(entry) > MAX_ENTRY_SIZE:
-            raise MalformedEnvelope(
-                f"the event takes {len(entry)} bytes, an entry at most {MAX_ENTRY_SIZE}",
-                advice="Attach what is large as a file; it is then kept as an artifact.",
-            )
-        return entry
+    return entry
 
 
 def pae(header: bytes, payload_type: str = PAYLOAD_TYPE) -> bytes:
     """Return the bytes that a signature covers (DSSE v1, PAE)."""
     kind = payload_type.encode()
-    return b"DSSEv1 %d %b %d %b" % (len(kind), kind, len(header), header)
+    return b"DSSEv1 %d %b %d " % (len(kind), kind, len(header)) + header
 
 
 def _parse_signatures(entry: bytes, position: int) -> tuple[Signature, ...]:
@@ -99,27 +102,24 @@ def _parse_signatures(entry: bytes, position: int) -> tuple[Signature, ...]:
         position, separator = match.end(), match[3]
     if entry[position:] != _END:
         raise MalformedEnvelope(f"bytes after the envelope: {entry[position : position + 24]!r}")
-    _require_signers([s.key_id for s in found])
+    _require_signers(found)
     return tuple(found)
 
 
-def _require_signers(key_ids: list[str]) -> None:
-    if not 1 <= len(key_ids) <= MAX_SIGNATURES:
-        raise MalformedEnvelope(f"an envelope has 1 to {MAX_SIGNATURES} signatures, not {len(key_ids)}")
-    if len(key_ids) > 1 and len(set(key_ids)) != len(key_ids):
+def _require_signers(signatures: Sequence[Signature]) -> None:
+    count = len(signatures)
+    if not 1 <= count <= MAX_SIGNATURES:
+        raise MalformedEnvelope(f"an envelope has 1 to {MAX_SIGNATURES} signatures, not {count}")
+    if count > 1 and len({s.key_id for s in signatures}) != count:
         raise MalformedEnvelope("two signatures of one envelope name the same key")
-
-
-def _base64_text(raw: bytes) -> bytes:
-    return b2a_base64(raw, newline=False)
 
 
 def _base64_bytes(text: bytes) -> bytes:
     """Decode standard base64, refusing a last character whose unused bits are set."""
     try:
-        raw = a2b_base64(text, strict_mode=True)
+        raw = b64decode(text, None, True)  # by position: by name costs as much as decoding
     except Base64Error as error:
         raise MalformedEnvelope(f"envelope: not base64: {error}") from error
-    if _base64_text(raw) != text:
+    if b64encode(raw) != text:
         raise MalformedEnvelope("envelope: base64 in another than its one spelling")
     return raw

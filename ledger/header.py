@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import date
 from functools import lru_cache
@@ -153,7 +153,7 @@ class Header(NamedTuple):
 
     def with_raw(self, raw: bytes) -> Header:
         """Return this header together with its bytes, as `encode` gave them."""
-        return Header._make((*self[:-1], raw))
+        return Header(*self[:-1], raw)
 
     def encode(self) -> bytes:
         """Return the canonical bytes of this header.
@@ -161,23 +161,7 @@ class Header(NamedTuple):
         Raises:
             MalformedCanonical: a value is outside the canonical profile.
         """
-        canonical.require_profile(self.facts)
-        return canonical.spell(
-            {
-                "artifacts": [artifact.members() for artifact in self.artifacts],
-                "at": self.at,
-                "event": self.event,
-                "facts": self.facts,
-                "key": self.key,
-                "ledger": self.ledger,
-                "sealed": {"alg": ALGORITHM, "fields": self.sealed},
-                "stream": self.stream,
-                "stream_prev": self.stream_prev,
-                "stream_seq": self.stream_seq,
-                "subject": self.subject.members(),
-                "v": VERSION,
-            }
-        )
+        return spell(*self[:-1])
 
     @classmethod
     def parse(cls, raw: bytes) -> Header:
@@ -227,6 +211,43 @@ class Header(NamedTuple):
             _parse_sealed(sealed),
             raw,
         )
+
+
+def spell(
+    ledger: str,
+    stream: str,
+    stream_seq: int,
+    stream_prev: str | None,
+    at: str,
+    event: str,
+    key: str,
+    facts: Mapping[str, Any],
+    subject: Subject,
+    artifacts: Iterable[ArtifactEntry],
+    sealed: Mapping[str, str],
+) -> bytes:
+    """Return the canonical bytes of a header with these members.
+
+    Raises:
+        MalformedCanonical: a value is outside the canonical profile.
+    """
+    canonical.require_profile(facts)
+    return canonical.spell(
+        {
+            "artifacts": [artifact.members() for artifact in artifacts],
+            "at": at,
+            "event": event,
+            "facts": facts,
+            "key": key,
+            "ledger": ledger,
+            "sealed": {"alg": ALGORITHM, "fields": sealed},
+            "stream": stream,
+            "stream_prev": stream_prev,
+            "stream_seq": stream_seq,
+            "subject": subject.members(),
+            "v": VERSION,
+        }
+    )
 
 
 def is_origin(text: str) -> bool:

@@ -18,6 +18,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -46,8 +47,9 @@ from anvil.ledger.merkle import leaf_hash, root_at
 from anvil.ledger.note import VerifierKey
 from anvil.ledger.places import LedgerPlace, by_origin, keys_directory, state_directory
 from anvil.ledger.public import Role
+from anvil.ledger.schema import leaf_prefix
 from anvil.ledger.signing import Signer
-from anvil.ledger.store import Row, Store
+from anvil.ledger.store import Store, Values
 from anvil.ledger.storedtree import StoredTree
 from anvil.ledger.tail import Tail
 
@@ -223,7 +225,9 @@ class Ledger:
                 for offset, item in enumerate(prepared):
                     tail.admit(item, start + offset)
                 leaves = [item.leaf for item in prepared]
-                self.store.insert_entries([_row(start + i, item) for i, item in enumerate(prepared)])
+                self.store.insert_entries(
+                    [_row(start + i, item.entry, item.leaf, item.header) for i, item in enumerate(prepared)]
+                )
                 self.store.insert_nodes(tail.tree.extend(leaves))
                 self.store.insert_openings(o for item in prepared for o in item.openings)
             self._tail = tail
@@ -240,9 +244,11 @@ class Ledger:
             with self.store.transaction():
                 tail = self._catch_up()
                 start = tail.tree.size
-                rows = [_foreign_row(start + i, entry) for i, entry in enumerate(entries)]
-                self.store.insert_entries(rows)
-                self.store.insert_nodes(tail.tree.extend([row.leaf_hash for row in rows]))
+                leaves = [leaf_hash(entry) for entry in entries]
+                headers = [Header.parse(Envelope.parse(entry).header) for entry in entries]
+                rows = zip(count(start), entries, leaves, headers, strict=False)
+                self.store.insert_entries([_row(*row) for row in rows])
+                self.store.insert_nodes(tail.tree.extend(leaves))
                 self.store.insert_openings(openings)
             self._tail = tail
 
@@ -377,17 +383,9 @@ class Ledger:
             raise LedgerError(f"the last checkpoint could not be signed and anchored: {failed}") from failed
 
 
-def _row(index: int, item: Prepared) -> Row:
-    header = item.header
-    return Row(
-        index, item.leaf, item.entry, header.event, header.stream, header.stream_seq, header.subject.campaign
-    )
-
-
-def _foreign_row(index: int, entry: bytes) -> Row:
-    header = Header.parse(Envelope.parse(entry).header)
-    campaign = header.subject.campaign
-    return Row(index, leaf_hash(entry), entry, header.event, header.stream, header.stream_seq, campaign)
+def _row(index: int, entry: bytes, leaf: bytes, header: Header) -> Values:
+    campaign, prefix = header.subject.campaign, leaf_prefix(leaf)
+    return index, leaf, entry, header.event, header.stream, header.stream_seq, campaign, prefix
 
 
 def _says(note: bytes, keys: Sequence[VerifierKey], state: Checkpoint) -> bool:

@@ -6,11 +6,14 @@
    proof needs a few hundred hashes and no scan. ``checkpoints`` holds what the ledger key signed.
 3. ``openings`` holds salts and values of commitments. It is the one table from which a row may be
    deleted: that is what redaction is.
-4. Leaf hashes are looked up by their first eight bytes: an index of all 32 is a third of what a batch
-   writes, since each hash falls on another page.
+4. Leaf hashes are looked up by their first eight bytes, as a number (`leaf_prefix`): an index of all 32 is a
+   third of what a batch writes, since each hash falls on another page.
 5. No trigger allows an update. Entries, nodes, checkpoints and the ledger's own row allow no
    delete, and no insert except the next one in order: without that, ``INSERT OR REPLACE`` rewrites
    a row on any connection that leaves ``recursive_triggers`` off, which is SQLite's default.
+6. A trigger that refuses rolls the whole transaction back, as `store` does in any case. So SQLite has nothing
+   to undo by itself, and need not copy each page before each row; a function in an index, which could fail in
+   the middle of a row, would make it do so again.
 
 Whoever can write the file can drop the triggers; they stop mistakes and foreign tools, and
 verification stops the rest.
@@ -36,7 +39,8 @@ TABLES = {
   event TEXT NOT NULL,
   stream TEXT NOT NULL,
   stream_seq INTEGER NOT NULL,
-  campaign TEXT
+  campaign TEXT,
+  leaf_prefix INTEGER NOT NULL
 ) STRICT""",
     "nodes": """CREATE TABLE nodes (
   level INTEGER NOT NULL,
@@ -56,7 +60,7 @@ TABLES = {
 }
 
 INDEXES = {
-    "entries_by_leaf": "CREATE INDEX entries_by_leaf ON entries (substr(leaf_hash, 1, 8))",
+    "entries_by_leaf": "CREATE INDEX entries_by_leaf ON entries (leaf_prefix)",
     "entries_by_stream": "CREATE UNIQUE INDEX entries_by_stream ON entries (stream, stream_seq)",
     "entries_by_event": "CREATE INDEX entries_by_event ON entries (event)",
 }
@@ -74,7 +78,7 @@ def _forbid(name: str, moment: str, table: str, condition: str | None = None) ->
     when = f" WHEN {condition}" if condition else ""
     return (
         f"CREATE TRIGGER {name} BEFORE {moment} ON {table}{when} "
-        f"BEGIN SELECT RAISE(ABORT, 'anvil: {table} is append-only'); END"
+        f"BEGIN SELECT RAISE(ROLLBACK, 'anvil: {table} is append-only'); END"
     )
 
 
@@ -90,6 +94,11 @@ TRIGGERS = {
 
 STATEMENTS = {**TABLES, **INDEXES, **TRIGGERS}
 """Name of each schema object to the statement that makes it, exactly as SQLite stores it."""
+
+
+def leaf_prefix(leaf_hash: bytes) -> int:
+    """Return the number by which a leaf hash is looked up: its first eight bytes, signed, the highest first."""
+    return int.from_bytes(leaf_hash[:8], "big", signed=True)
 
 
 def differences(found: Sequence[tuple[str, str]]) -> list[str]:

@@ -10,7 +10,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from anvil.ledger.blobs import BlobRef, BlobStore
 from anvil.ledger.checkpoint import Checkpoint
@@ -157,8 +157,7 @@ class DatabaseSource:
 
     def rows(self, start: int, stop: int) -> Iterator[Stored]:
         """Yield the entries of the half-open range, in order."""
-        for row in self._store.rows(start, stop):
-            yield Stored(row.entry_index, row.entry, row.leaf_hash, row[3:])
+        return self._store.rows(start, stop)
 
     def control(self, start: int) -> Iterable[tuple[int, bytes]]:
         """Return (index, entry) of the events that must be read first."""
@@ -225,6 +224,15 @@ class DatabaseSource:
         self._store.close()
 
 
+class Filed(NamedTuple):
+    """An entry of exported files, which hold no columns for lookups."""
+
+    entry_index: int
+    entry: bytes
+    leaf_hash: bytes
+    columns: None = None
+
+
 class TilesSource:
     """Exported files: checkpoint, tiles, entry bundles; with `--audit` also openings and blobs."""
 
@@ -258,7 +266,7 @@ class TilesSource:
             for offset, (leaf, entry) in enumerate(zip(leaves, entries, strict=True)):
                 index = tile * TILE_WIDTH + offset
                 if start <= index < stop:
-                    yield Stored(index, entry, leaf, None)
+                    yield Filed(index, entry, leaf)
 
     def control(self, start: int) -> Iterable[tuple[int, bytes]]:
         """Yield (index, entry) of the events that must be read first; reads every entry to find them."""

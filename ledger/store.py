@@ -37,9 +37,12 @@ _STRAYS = {
     "OR typeof(position) <> 'integer' OR level NOT BETWEEN 8 AND 56 OR level % 8 OR position < 0 LIMIT 5",
 }
 
-
 _ROWS_AT_ONCE = 64
 """Rows fetched with one call; 4 MB at most, since an entry has at most 65,535 bytes."""
+
+
+Values = tuple[int, bytes, bytes, str, str, int, str | None, int]
+"""A `Row` on its way into the table, as a bare tuple: SQLite's module is slower with a named one."""
 
 
 class Row(NamedTuple):
@@ -52,6 +55,12 @@ class Row(NamedTuple):
     stream: str
     stream_seq: int
     campaign: str | None
+    leaf_prefix: int
+
+    @property
+    def columns(self) -> tuple[str, str, int, str | None, int]:
+        """What repeats for lookups what the entry says."""
+        return self[3:]
 
 
 def _bytes(value: Any) -> bytes:
@@ -63,9 +72,9 @@ def _bytes(value: Any) -> bytes:
 
 
 def _row(values: tuple[Any, ...]) -> Row:
-    index, leaf, entry, *rest = values
-    if type(leaf) is bytes and type(entry) is bytes:
+    if type(values[1]) is bytes and type(values[2]) is bytes:
         return Row._make(values)
+    index, leaf, entry, *rest = values
     return Row(index, _bytes(leaf), _bytes(entry), *rest)
 
 
@@ -184,13 +193,9 @@ class Store:
         return 0 if newest is None else int(newest) + 1
 
     def rows(self, start: int, stop: int) -> Iterator[Row]:
-        """Yield the rows of the half-open range, in order."""
-        yield from map(
-            _row,
-            self._all(
-                "SELECT * FROM entries WHERE [index] >= ? AND [index] < ? ORDER BY [index]", start, stop
-            ),
-        )
+        """Return the rows of the half-open range, in order."""
+        sql = "SELECT * FROM entries WHERE [index] >= ? AND [index] < ? ORDER BY [index]"
+        return map(_row, self._all(sql, start, stop))
 
     def entry(self, index: int) -> bytes | None:
         """Return one entry, or None when there is no such index."""
@@ -199,17 +204,14 @@ class Store:
 
     def index_of(self, leaf_hash: bytes) -> int | None:
         """Return the index of the entry with this leaf hash."""
-        found = self._one(
-            "SELECT [index] FROM entries WHERE substr(leaf_hash, 1, 8) = substr(?1, 1, 8) AND leaf_hash = ?1",
-            leaf_hash,
-        )
+        sql = "SELECT [index] FROM entries WHERE leaf_prefix = ? AND leaf_hash = ?"
+        found = self._one(sql, schema.leaf_prefix(leaf_hash), leaf_hash)
         return None if found is None else int(found)
 
     def last_of_stream(self, stream: str) -> int | None:
         """Return the index of the newest entry of a stream."""
-        found = self._one(
-            "SELECT [index] FROM entries WHERE stream = ? ORDER BY stream_seq DESC LIMIT 1", stream
-        )
+        sql = "SELECT [index] FROM entries WHERE stream = ? ORDER BY stream_seq DESC LIMIT 1"
+        found = self._one(sql, stream)
         return None if found is None else int(found)
 
     def first_of_stream(self, stream: str) -> int | None:
@@ -302,19 +304,18 @@ class Store:
 
     # -- writing, inside `transaction` -----------------------------------------------------------
 
-    def insert_entries(self, rows: Sequence[Row]) -> None:
+    def insert_entries(self, rows: Iterable[Values]) -> None:
         """Add rows at the end of the log."""
-        self._connection.executemany("INSERT INTO entries VALUES (?,?,?,?,?,?,?)", rows)
+        self._connection.executemany("INSERT OR ROLLBACK INTO entries VALUES (?,?,?,?,?,?,?,?)", rows)
 
     def insert_nodes(self, nodes: Sequence[tuple[int, int, bytes]]) -> None:
         """Add roots of subtrees that became complete."""
-        self._connection.executemany("INSERT INTO nodes VALUES (?,?,?)", nodes)
+        self._connection.executemany("INSERT OR ROLLBACK INTO nodes VALUES (?,?,?)", nodes)
 
     def insert_openings(self, openings: Iterable[Opening]) -> None:
         """Add salts and values."""
-        self._connection.executemany(
-            "INSERT INTO openings VALUES (?,?,?)", [(o.commitment(), o.salt, o.value) for o in openings]
-        )
+        rows = [(o.commitment(), o.salt, o.value) for o in openings]
+        self._connection.executemany("INSERT OR ROLLBACK INTO openings VALUES (?,?,?)", rows)
 
     def insert_checkpoint(self, size: int, note: bytes) -> None:
         """Add a signed checkpoint."""

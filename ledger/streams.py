@@ -16,7 +16,7 @@ from typing import Self
 from anvil.ledger.clock import timestamp
 from anvil.ledger.drafts import Draft, Prepared, Unsigned, seal, sign_all
 from anvil.ledger.events import Event, StreamClosed, StreamOpened
-from anvil.ledger.header import Header, header_hash
+from anvil.ledger.header import Header, header_hash, spell
 from anvil.ledger.recording import Ledger, Recorded, Require, nothing
 from anvil.ledger.signing import Signer
 
@@ -100,22 +100,12 @@ class Stream:
 
     def _place(self, draft: Draft, at: str) -> Unsigned:
         sealed, artifacts, openings = seal(draft)
-        unplaced = Header(
-            ledger=self._ledger.origin,
-            stream=self.id,
-            stream_seq=self._seq,
-            stream_prev=self._prev,
-            at=at,
-            event=draft.event.type,
-            key=self._signer.public_key.key_id,
-            facts=draft.event.facts(),
-            subject=draft.subject,
-            artifacts=artifacts,
-            sealed=sealed,
-        )
-        raw = unplaced.encode()
+        event, origin, key_id = draft.event, self._ledger.origin, self._signer.public_key.key_id
+        place = (origin, self.id, self._seq, self._prev, at)
+        members = (*place, event.type, key_id, event.facts(), draft.subject, artifacts, sealed)
+        raw = spell(*members)
         self._seq, self._prev = self._seq + 1, header_hash(raw)
-        return Unsigned(draft, unplaced.with_raw(raw), self._prev, openings)
+        return Unsigned(draft, Header(*members, raw), self._prev, openings)
 
 
 def record(

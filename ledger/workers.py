@@ -30,10 +30,15 @@ from anvil.ledger.sources import Location, Source
 if TYPE_CHECKING:
     from concurrent.futures import ProcessPoolExecutor
 
-RUN = 512
+RUN = 256
 """Entries in a run."""
 
-_AHEAD = 4  # runs for each process: it must not have to wait for the next
+_AHEAD = 2
+"""Runs that a process has before it: the one under way, and the next, so that it never waits. More would be left
+to it alone when the others have come to the end."""
+
+_ROOM = 8
+"""Reports for each process that may wait for an earlier one: more than a slow process can hold up the others."""
 
 IN_PROCESS_UP_TO = 4096
 """Entries that are examined in this process, about as fast as others start (rule 1)."""
@@ -75,7 +80,7 @@ def examine_all(source: Source, job: Job, begin: int, size: int, workers: int) -
         started = stack.enter_context(_others(job, workers - 1))
         # in order: what was examined here waits among what others still examine
         waiting: deque[Future[Examined] | Examined] = deque()
-        room = workers * _AHEAD
+        room = workers * _ROOM
         while True:
             if started.done():
                 busy = sum(isinstance(run, Future) and not run.done() for run in waiting)

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from support.story import COLLECTOR, ORIGIN, ROOT, Story
 
-from anvil.ledger.checks.entries import Context, Stored, examine
+from anvil.ledger.checks.entries import Context, examine
 from anvil.ledger.checks.streams import StreamCheck
 from anvil.ledger.events import StreamAbandoned, StreamOpened
 from anvil.ledger.header import header_hash
+from anvil.ledger.sources import Filed
 
 FIRST, SECOND = (f"20261130T07261{n}Z-{n:016x}" for n in range(2))
 
 
 def findings_of(teller: Story, abandoned: list[tuple[int, StreamAbandoned]]) -> list[tuple[str, int | None]]:
-    rows = [Stored(told.index, told.entry, b"", None) for told in teller.told]
+    rows = [Filed(told.index, told.entry, b"") for told in teller.told]
     report = examine(0, rows, Context(ORIGIN, {}, (), False, None, None))
     check = StreamCheck(lambda _stream: False)
     check.take(report, abandoned)

@@ -29,7 +29,7 @@ from anvil.ledger.note import VerifierKey
 from anvil.ledger.places import LedgerPlace, state_directory
 from anvil.ledger.public import Role
 from anvil.ledger.recording import Ledger
-from anvil.ledger.schema import TRIGGERS
+from anvil.ledger.schema import TRIGGERS, leaf_prefix
 from anvil.ledger.signing import PrivateKey, PublicKey, Signer
 from anvil.ledger.sources import DatabaseLocation
 from anvil.ledger.streams import record
@@ -212,13 +212,14 @@ def row_of(index: int, entry: bytes) -> tuple[Any, ...]:
         header.stream,
         header.stream_seq,
         header.subject.campaign,
+        leaf_prefix(leaf_hash(entry)),
     )
 
 
 def put(db: sqlite3.Connection, index: int, entry: bytes) -> None:
     """Put `entry` at `index`, in place of what is there."""
     db.execute('DELETE FROM entries WHERE "index" = ?', [index])
-    db.execute("INSERT INTO entries VALUES (?,?,?,?,?,?,?)", row_of(index, entry))
+    db.execute("INSERT INTO entries VALUES (?,?,?,?,?,?,?,?)", row_of(index, entry))
 
 
 def push(db: sqlite3.Connection, *entries: bytes) -> int:

@@ -52,7 +52,7 @@ def test_all_triggers_are_dropped(small: Small, cli: CLI) -> None:
 
 @pytest.mark.parametrize("trigger", TRIGGERS)
 def test_a_trigger_is_altered(small: Small, trigger: str) -> None:
-    other = TRIGGERS[trigger].replace("RAISE(ABORT, ", "RAISE(IGNORE) WHERE 0 AND 'x' IN (")
+    other = TRIGGERS[trigger].replace("RAISE(ROLLBACK, ", "RAISE(IGNORE) WHERE 0 AND 'x' IN (")
     other = other if other != TRIGGERS[trigger] else TRIGGERS[trigger] + " "
     alter(
         small, f"DROP TRIGGER {trigger}", other.replace("RAISE(IGNORE) WHERE 0 AND 'x' IN (", "RAISE(FAIL, ")
@@ -138,7 +138,9 @@ def test_another_schema_version(small: Small, cli: CLI) -> None:
     assert cli(small.place.directory)[0] == 3
 
 
-@pytest.mark.parametrize("name", ["index", "leaf_hash", "entry", "event", "stream", "stream_seq", "campaign"])
+@pytest.mark.parametrize(
+    "name", ["index", "leaf_hash", "entry", "event", "stream", "stream_seq", "campaign", "leaf_prefix"]
+)
 def test_a_column_has_another_name(small: Small, name: str) -> None:
     # In double quotes SQLite would take the old name for a piece of text, and `MAX("index")` for "index".
     alter(

@@ -23,6 +23,7 @@ CLI = Callable[..., tuple[int, dict[str, Any]]]
         ("campaign", "another"),
         ("campaign", None),
         ("campaign", ""),
+        ("leaf_prefix", 0),
     ],
 )
 def test_a_lookup_column(small: Small, column: str, value: object) -> None:

@@ -26,7 +26,7 @@ def test_at_the_end(small: Small, index: int) -> None:
 def test_with_other_columns_so_that_the_index_stands(small: Small) -> None:
     with attack(small) as db:
         db.execute(
-            "INSERT INTO entries SELECT ?, x'00', entry, event, stream, 99, campaign FROM entries WHERE \"index\" = ?",
+            "INSERT INTO entries SELECT ?, x'00', entry, event, stream, 99, campaign, leaf_prefix FROM entries WHERE \"index\" = ?",
             [SIZE, PUBLIC],
         )
     report = small.verify()

@@ -22,7 +22,7 @@ def hide(small: Small, index: str, first: int) -> None:
         db.execute("DELETE FROM sqlite_schema WHERE name = ?", [index])
         db.execute("PRAGMA writable_schema = RESET")
     with attack(small) as db:
-        db.executemany("INSERT INTO entries VALUES (?,?,?,?,?,?,?)", rows)
+        db.executemany("INSERT INTO entries VALUES (?,?,?,?,?,?,?,?)", rows)
         db.execute("PRAGMA writable_schema = ON")
         db.execute("INSERT INTO sqlite_schema VALUES (?,?,?,?,?)", saved)
         db.execute("PRAGMA writable_schema = RESET")

@@ -69,7 +69,7 @@ def test_far_beyond_the_log(small: Small, index: int) -> None:
 
 def test_bytes_that_are_no_entry(small: Small) -> None:
     with attack(small) as db:
-        db.execute("INSERT INTO entries VALUES (?, x'00', x'00', 'stream.opened/1', 's', 0, NULL)", [SIZE])
+        db.execute("INSERT INTO entries VALUES (?, x'00', x'00', 'stream.opened/1', 's', 0, NULL, 0)", [SIZE])
     refused(small.verify(), "non-canonical", SIZE)
 
 

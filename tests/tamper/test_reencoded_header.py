@@ -48,7 +48,7 @@ def replace_entry(small: Small, index: int, entry: bytes) -> None:
 
     with attack(small) as db:
         db.execute('DELETE FROM entries WHERE "index" = ?', [index])
-        db.execute("INSERT INTO entries VALUES (?,?,?,?,?,?,?)", (index, leaf_hash(entry), entry, *row[3:]))
+        db.execute("INSERT INTO entries VALUES (?,?,?,?,?,?,?,?)", (index, leaf_hash(entry), entry, *row[3:]))
 
 
 @pytest.mark.parametrize("spelling", SPELLINGS)

@@ -26,7 +26,7 @@ def test_into_another_stream_by_its_column(small: Small) -> None:
     with attack(small) as db:
         push(db, *session(small.origin, small.key("operator"), close=False))
         db.execute(
-            "INSERT INTO entries SELECT ?, x'00', entry, event, ?, 1, campaign FROM entries WHERE \"index\" = ?",
+            "INSERT INTO entries SELECT ?, x'00', entry, event, ?, 1, campaign, leaf_prefix FROM entries WHERE \"index\" = ?",
             [SIZE + 1, STREAM, PUBLIC],
         )
     report = small.verify()
