@@ -43,6 +43,7 @@ from anvil.collectors.network import PlainNetwork
 from anvil.collectors.trust import trusting, trusting_nobody
 from anvil.collectors.withholding import Secrets, clean_text
 from anvil.ledger.events.checks import FailureClass
+from anvil.ledger.wording import counted
 
 BODY_LIMIT = 32 << 20
 """How many bytes of a body are kept, unless a caller says otherwise."""
@@ -239,7 +240,7 @@ class _Clock:
         """What did not come."""
         over = asyncio.get_running_loop().time() >= self._end
         limit = "before the deadline over all" if over else f"within {self._seconds:g} s"
-        return f"{self._expected} did not come {limit}; {size} bytes of a body had come"
+        return f"{self._expected} did not come {limit}; {counted(size, 'byte')} of a body had come"
 
 
 @dataclass

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 
 from anvil.ledger.errors import LedgerError, MalformedKey
 from anvil.ledger.signing import SIGNATURE_SIZE, PublicKey
+from anvil.ledger.wording import counted
 
 _REQUEST_IDENTITIES, _IDENTITIES_ANSWER = 11, 12
 _SIGN_REQUEST, _SIGN_RESPONSE = 13, 14
@@ -83,7 +84,9 @@ def find_agent_key(comment: str) -> PublicKey:
     found = [key for key, text in held if text == comment]
     if len(found) != 1:
         names = ", ".join(repr(text) for _, text in held) or "no Ed25519 key"
-        raise MalformedKey(f"the ssh-agent holds {len(found)} keys named {comment!r}; it holds {names}")
+        raise MalformedKey(
+            f"the ssh-agent holds {counted(len(found), 'key')} named {comment!r}; it holds {names}"
+        )
     return found[0]
 
 

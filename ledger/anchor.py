@@ -32,6 +32,7 @@ from anvil.ledger.files import make_private_directory, write_whole
 from anvil.ledger.header import is_origin
 from anvil.ledger.note import VerifierKey
 from anvil.ledger.places import by_origin
+from anvil.ledger.wording import counted
 
 SCHEMA = "anvil.anchor/1"
 
@@ -129,7 +130,7 @@ class Anchor:
 def rolled_back(origin: str, signed: int, held: int) -> RolledBack:
     """Return the error for a database that has lost its end."""
     return RolledBack(
-        f"{origin} was rolled back: {signed} entries were signed for, the database holds {held}",
+        f"{origin} was rolled back: {counted(signed, 'entry')} had been signed for, the database holds {held}",
         advice="Put the newer database back, or continue under a new origin with `anvil restore FILE`.",
     )
 
@@ -137,7 +138,7 @@ def rolled_back(origin: str, signed: int, held: int) -> RolledBack:
 def unanchored(origin: str, held: int) -> Unanchored:
     """Return the error for a ledger that was signed for elsewhere, or whose anchor is gone."""
     return Unanchored(
-        f"{origin} has no anchor on this machine; whether it ever had more than these {held} entries is not known",
+        f"{origin} has no anchor on this machine; whether it ever had more than {counted(held, 'entry')} is not known",
         advice="If it was moved here whole, say so once with `anvil checkpoint --adopt`. "
         "If the anchor was deleted, compare with a checkpoint that was kept: `anvil verify --checkpoint FILE`.",
     )

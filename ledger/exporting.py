@@ -36,6 +36,7 @@ from anvil.ledger.storedtree import StoredTree
 from anvil.ledger.tiledtree import TILE_WIDTH
 from anvil.ledger.tiles import encode_bundle, encode_tile, entries_path, layout, tile_path
 from anvil.ledger.tlogproof import TlogProof
+from anvil.ledger.wording import counted
 
 BLOBS = "blobs"
 
@@ -143,8 +144,8 @@ def _require_same_log(target: Path, state: Checkpoint, place: LedgerPlace) -> No
     held = Checkpoint.parse_body(SignedNote.parse(path.read_bytes()).text)
     if held.origin != state.origin or held.size > state.size:
         raise LedgerError(
-            f"{target} holds the export of {held.size} entries of {held.origin}; "
-            f"this is {state.size} entries of {state.origin}",
+            f"{target} holds the export of {counted(held.size, 'entry')} of {held.origin}; "
+            f"this is {counted(state.size, 'entry')} of {state.origin}",
             advice="Name another directory.",
         )
 

@@ -20,6 +20,7 @@ from anvil.ledger.signing import PrivateKey, PublicKey, Signer
 from anvil.ledger.store import Store
 from anvil.ledger.storedtree import StoredTree
 from anvil.ledger.streams import record
+from anvil.ledger.wording import counted
 
 PURPOSE = "keys"
 
@@ -89,7 +90,7 @@ def revoke_key(ledger: Ledger, known: KnownKey, cause: str, last_good: int | Non
     good = size if last_good is None else last_good
     if not 0 <= good <= size:
         raise LedgerError(
-            f"the last good state has {good} entries, the ledger {size}", advice="See `anvil log`."
+            f"the last good state has {counted(good, 'entry')}, the ledger {size}", advice="See `anvil log`."
         )
     state = TreeState(
         origin=ledger.origin, size=good, root=root_at(good, StoredTree(ledger.store).read).hex()
@@ -110,7 +111,7 @@ def find_key(ledger: Ledger, name: str) -> KnownKey:
         found = [k for k in keys.values() if k.role == name and k.revoked is None and k.rotated is None]
     if len(found) != 1:
         raise NotPermitted(
-            f"{name!r} names {len(found)} keys, expected one",
+            f"{name!r} names {counted(len(found), 'key')}, expected one",
             advice="See `anvil key list`; name a key by its id.",
         )
     return found[0]

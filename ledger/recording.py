@@ -52,6 +52,7 @@ from anvil.ledger.signing import Signer
 from anvil.ledger.store import Store, Values
 from anvil.ledger.storedtree import StoredTree
 from anvil.ledger.tail import Tail
+from anvil.ledger.wording import counted
 
 ANCHOR_DELAY_S = 1.0
 
@@ -289,7 +290,9 @@ class Ledger:
         """
         with self._lock, self.store.snapshot():
             if not 0 < size <= self.store.size():
-                raise LedgerError(f"there is no state of {size} entries; the ledger has {self.store.size()}")
+                raise LedgerError(
+                    f"there is no state of {counted(size, 'entry')}; the ledger has {self.store.size()}"
+                )
             state = Checkpoint(self.origin, size, root_at(size, StoredTree(self.store).read))
             stored = [note for at, note in self.store.checkpoints(size) if at == size]
         known = [note for note in stored if _says(note, self._keys_ever(), state)]

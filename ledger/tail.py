@@ -22,6 +22,7 @@ from anvil.ledger.merkle import root_at
 from anvil.ledger.store import Row, Store
 from anvil.ledger.storedtree import StoredTree
 from anvil.ledger.tiledtree import TiledTree
+from anvil.ledger.wording import counted
 
 
 class Tail:
@@ -103,11 +104,13 @@ class Tail:
     def _require_state(self, state: TreeState) -> None:
         """Refuse a state that the stored log never had; `anvil verify` would find it for ever."""
         if state.size > self.tree.size:
-            raise NotPermitted(f"the last good state has {state.size} entries, the log {self.tree.size}")
+            raise NotPermitted(
+                f"the last good state has {counted(state.size, 'entry')}, the log {self.tree.size}"
+            )
         root = root_at(state.size, StoredTree(self._store).read).hex()
         if root != state.root:
             raise NotPermitted(
-                f"the last good state: expected root {root} over {state.size} entries, found {state.root}"
+                f"the last good state: expected root {root} over {counted(state.size, 'entry')}, found {state.root}"
             )
 
     def _abandon(self, event: StreamAbandoned) -> None:

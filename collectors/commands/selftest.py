@@ -12,6 +12,7 @@ from anvil.collectors.load.calibration import Calibration, calibrate
 from anvil.collectors.load.resolution import Spread
 from anvil.ledger.commands.output import answer, answer_json, json_option, say, table
 from anvil.ledger.statistics import rounded
+from anvil.ledger.wording import counted
 
 PER_STREAM = 50
 
@@ -50,7 +51,8 @@ def selftest(concurrency: int, rate: int | None, seconds: int, as_json: bool) ->
     """
     if rate is not None and rate < concurrency:
         raise click.BadParameter(
-            f"{concurrency} streams need at least {concurrency}: one token a second each", param_hint="--rate"
+            f"{counted(concurrency, 'stream')} need at least {concurrency}: one token a second each",
+            param_hint="--rate",
         )
     found = calibrate(concurrency, rate or PER_STREAM * concurrency, seconds)
     is_sound = not found.stepped and found.resolution.completed == found.resolution.expected

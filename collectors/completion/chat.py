@@ -11,6 +11,7 @@ from anvil.collectors.completion.usage import CHAT
 from anvil.collectors.interface import Answer, Exchange
 from anvil.collectors.sse import Parser, ServerSentEvent
 from anvil.ledger.events.checks import ReasoningChannel
+from anvil.ledger.wording import counted
 
 DONE = "[DONE]"
 KEEPALIVES = frozenset({"", '""'})
@@ -178,6 +179,6 @@ def _take_end(reading: Reading, parser: Parser, told: _Told) -> None:
     if told.events and parser.pending:
         reading.warn("event_unfinished")
     if reading.finish_reason is None:
-        reading.fail("truncated_stream", f"no finish reason in {told.events} events")
+        reading.fail("truncated_stream", f"no finish reason in {counted(told.events, 'event')}")
     elif not told.is_done:
         reading.warn("done_missing")

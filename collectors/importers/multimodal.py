@@ -28,6 +28,7 @@ from anvil.ledger.events import SuiteImported
 from anvil.ledger.events.results import ImportedItem, ImportFinding
 from anvil.ledger.public import Digest
 from anvil.ledger.rowtable import RowTable
+from anvil.ledger.wording import counted
 
 STATISTICS = {"latency_p50_seconds": "median_interpolated", "latency_p95_seconds": "nearest_rank_p95"}
 
@@ -137,7 +138,9 @@ def _given(aggregates: Fields) -> Iterator[Given]:
 def _findings(part: Fields, attempts: Sequence[Fields], passes: int) -> Iterator[ImportFinding]:
     asked = part.needed_count("requests")
     if len(attempts) > asked:
-        raise ImportRefused(f"$.attempts: expected at most {asked} attempts, found {len(attempts)}")
+        raise ImportRefused(
+            f"$.attempts: expected at most {counted(asked, 'attempt')}, found {len(attempts)}"
+        )
     if len(attempts) != asked:
         yield finding("count_differs", ("requests",), len(attempts), asked)
     said = part.count("passed_attempts")

@@ -40,6 +40,7 @@ from anvil.collectors.load.undisturbed import interrupts_to, no_collection
 from anvil.collectors.load.wire import Wire
 from anvil.collectors.withholding import clean_text
 from anvil.ledger.events.checks import FailureClass
+from anvil.ledger.wording import counted
 
 TICK_NS = 20_000_000
 """How often deadlines are looked at."""
@@ -380,4 +381,4 @@ class Loop(ABC):
 
 
 def _told(slot: Slot, what: str) -> str:
-    return f"{what}; {slot.flight.size} bytes of a response had come"
+    return f"{what}; {counted(slot.flight.size, 'byte')} of a response had come"

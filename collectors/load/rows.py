@@ -31,6 +31,7 @@ from anvil.collectors.load.watching import Seen
 from anvil.ledger.events.checks import FailureClass
 from anvil.ledger.public import Label, Word
 from anvil.ledger.rows import Clock, Outcome, Row, RunRow, Unmeasurable
+from anvil.ledger.wording import counted
 
 PARSER_VERSION = 1
 """The version of this parser (rule 6)."""
@@ -173,7 +174,7 @@ def _below_the_answer(record: RequestRecord, frames: Frames) -> Iterator[Fault]:
         came = "inside the response" if record.sizes else "before a response came"
         yield (
             "connection_reset",
-            f"the connection was closed {came}; {len(frames.body)} bytes of a body had come",
+            f"the connection was closed {came}; {counted(len(frames.body), 'byte')} of a body had come",
         )
 
 

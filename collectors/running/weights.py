@@ -30,7 +30,7 @@ from anvil.ledger.clock import system_clock
 from anvil.ledger.drafts import Attachment
 from anvil.ledger.errors import CollectorError
 from anvil.ledger.events import WeightsInspected
-from anvil.ledger.wording import spell_bytes
+from anvil.ledger.wording import counted, spell_bytes
 
 _TOLD_EVERY_S = 10.0
 
@@ -130,7 +130,7 @@ def _said(seen: Inspection) -> str:
         if seen.read_bytes
         else f"{spell_bytes(seen.size)} unchanged since they were last looked through"
     )
-    return f"weights: {digests}; {f'{found} kinds of finding' if found else 'nothing found'}"
+    return f"weights: {digests}; {counted(found, 'kind') + ' of finding' if found else 'nothing found'}"
 
 
 class _Told:

@@ -24,6 +24,7 @@ from anvil.ledger.errors import Malformed, SignatureInvalid
 from anvil.ledger.events import Predecessor
 from anvil.ledger.keyring import Keyring
 from anvil.ledger.note import VerifierKey
+from anvil.ledger.wording import counted
 
 
 @dataclass
@@ -91,7 +92,9 @@ def predecessor_roots(index: int, predecessor: Predecessor, keyring: Keyring) ->
         if predecessor.restored_checkpoint is not None:
             held = open_checkpoint(predecessor.restored_checkpoint.encode(), keys)
             if held.size > predecessor.restored.size:
-                raise SignatureInvalid(f"its stored checkpoint has {held.size} entries, fewer were restored")
+                raise SignatureInvalid(
+                    f"its stored checkpoint has {counted(held.size, 'entry')}, fewer were restored"
+                )
             stated.roots.append(StatedRoot(held.size, held.root, "the predecessor's checkpoint", "tampered"))
         _require_lost(predecessor, keys)
     except (Malformed, SignatureInvalid) as error:
@@ -102,21 +105,30 @@ def predecessor_roots(index: int, predecessor: Predecessor, keyring: Keyring) ->
 
 def rolled_back(by: str, signed: int, held: int) -> Finding:
     """Return the finding that more was signed for than there is."""
-    message = f"{by} knows of {signed} entries, there are {held}"
+    message = f"{by} knows of {counted(signed, 'entry')}, there are {held}"
     return Finding(
-        "rolled-back", message, held, signed, expected=f"{signed} entries", found=f"{held} entries"
+        "rolled-back",
+        message,
+        held,
+        signed,
+        expected=counted(signed, "entry"),
+        found=counted(held, "entry"),
     )
 
 
 def _require_lost(predecessor: Predecessor, keys: Iterable[VerifierKey]) -> None:
     if predecessor.anchored_checkpoint is None:
         if predecessor.lost is not None:
-            raise SignatureInvalid(f"{predecessor.lost} entries are said to be lost, and nothing shows it")
+            raise SignatureInvalid(
+                f"{counted(predecessor.lost, 'entry', be=True)} said to be lost, and nothing shows it"
+            )
         return
     anchored = open_checkpoint(predecessor.anchored_checkpoint.encode(), keys)
     lost = max(0, anchored.size - predecessor.restored.size)
     if predecessor.lost != lost:
-        raise SignatureInvalid(f"{predecessor.lost} entries are said to be lost, its anchor shows {lost}")
+        raise SignatureInvalid(
+            f"{counted(predecessor.lost or 0, 'entry', be=True)} said to be lost, its anchor shows {lost}"
+        )
 
 
 def _counting(keyring: Keyring, size: int) -> list[VerifierKey]:
@@ -146,7 +158,7 @@ def _is_disowned(size: int, note: bytes, keyring: Keyring) -> bool:
 def _open(size: int, note: bytes, keys: Sequence[VerifierKey]) -> Checkpoint:
     checkpoint = open_checkpoint(note, keys)
     if checkpoint.size != size:
-        raise SignatureInvalid(f"it is for {checkpoint.size} entries")
+        raise SignatureInvalid(f"it is for {counted(checkpoint.size, 'entry')}")
     return checkpoint
 
 

@@ -15,6 +15,7 @@ from anvil.ledger.elsewhere import elsewhere
 from anvil.ledger.errors import LedgerError
 from anvil.ledger.publication.exceptions import exceptions_in_force
 from anvil.ledger.recording import Ledger
+from anvil.ledger.wording import counted
 
 _LINES, _WIDTH = 5, 100
 
@@ -90,7 +91,7 @@ def _shown(found: Disclosing, text: str | None) -> Iterator[str]:
         yield "  bytes       stay private; whoever guesses them can see that the guess is right"
     else:
         lines = text.splitlines()
-        yield f"  bytes       all of them, {len(lines):,} lines, which begin:"
+        yield f"  bytes       all of them, {counted(len(lines), 'line')}, which begin:"
         yield from (f"    | {visible(line[:_WIDTH])}" for line in lines[:_LINES])
     yield "This cannot be taken back. Whoever gets it keeps it, whatever is redacted here later."
 

@@ -37,9 +37,9 @@ def _print(report: PublicationReport) -> None:
         about = report.manifest.about
         whom = "all candidates" if about.candidate is None else visible(about.candidate)
         rows += [("Document", f"{about.document}, {visible(about.campaign)}, {whom}")]
-        rows += [("Ledger", f"{visible(about.fold.origin)}, {about.fold.size} entries")]
+        rows += [("Ledger", f"{visible(about.fold.origin)}, {counted(about.fold.size, 'entry')}")]
         rows += [("Root", about.fold.root)]
-        rows += [("Events", f"{report.events} of {report.streams} streams")]
+        rows += [("Events", f"{report.events} of {counted(report.streams, 'stream')}")]
     if report.released is not None:
         rows += [("Released as", str(report.released_as))]
         rows += [

@@ -71,7 +71,7 @@ def restore(file: Path, directory: Path | None, blobs: Path | None, encrypt: boo
     )
     if done.missing:
         say(
-            f"\nNot found: the bytes of {done.missing} artifacts that its entries name. Without them it does not\n"
+            f"\nNot found: the bytes of {counted(done.missing, 'artifact')} that its entries name, so that it does not\n"
             "verify. Restore again into another folder with --blobs, or say that they are lost: anvil note missing."
         )
     say("\nThis is a new ledger with new keys: give its public key to whoever verifies.")

@@ -16,6 +16,7 @@ from anvil.ledger.errors import MalformedPublication
 from anvil.ledger.merkle import HASH_SIZE, NodeReader, inclusion_proof, leaf_hash
 from anvil.ledger.note import decode_base64
 from anvil.ledger.tlogproof import MAX_HASHES
+from anvil.ledger.wording import counted
 
 
 @dataclass(frozen=True)
@@ -52,7 +53,9 @@ def decode(entries: bytes, proofs: bytes) -> tuple[Proved, ...]:
     """
     envelopes, lines = _lines(entries, "entries"), _lines(proofs, "proofs")
     if len(envelopes) != len(lines):
-        raise MalformedPublication(f"there are {len(envelopes)} entries and {len(lines)} proofs")
+        raise MalformedPublication(
+            f"there are {counted(len(envelopes), 'entry')} and {counted(len(lines), 'proof')}"
+        )
     found: list[Proved] = []
     for envelope, line in zip(envelopes, lines, strict=True):
         first, *hashes = line.decode("ascii", "replace").split(" ")

@@ -38,6 +38,7 @@ from anvil.ledger.publication.gathering import keyring_snapshot
 from anvil.ledger.publication.manifest import Manifest
 from anvil.ledger.publication.notice import notice
 from anvil.ledger.publication.supporting import check_support, differing
+from anvil.ledger.wording import counted
 
 Recompute = Callable[[Path, Manifest], "Recomputed"]
 
@@ -259,7 +260,10 @@ class _Verification:
         self._report.release = state
         released = [(n, h, e) for n, h, e in later.events if isinstance(e, PublicationReleased)]
         if len(released) != 1:
-            self._find("unsupported", f"{layout.RELEASE} holds {len(released)} events that release something")
+            self._find(
+                "unsupported",
+                f"{layout.RELEASE} holds {counted(len(released), 'event')} that would release something",
+            )
             return
         name, header, event = released[0]
         if name in later.indices and not later.supports(name):
@@ -368,7 +372,7 @@ class _Verification:
             found += differing(shown, made.files[layout.DOCUMENT])
         self._report.read_again = made.at_hand
         if made.not_at_hand:
-            message = f"{made.not_at_hand} artifacts behind its figures are private, and not at hand"
+            message = f"private artifacts behind its figures are not at hand: {made.not_at_hand}"
             found.append(Finding("not-checked", message))
         if made.pages_left_out:
             pages = " and ".join(path for path in layout.PAGES.values() if path in self._files)

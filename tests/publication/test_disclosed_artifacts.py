@@ -79,7 +79,9 @@ def test_disclosed_bytes_go_along_and_all_of_it_verifies(folder: Folder) -> None
     report = folder.verify(again=True)
     assert report.exit_code == 0, report.every_finding
     assert (report.recomputed, report.read_again) == (True, 1)
-    assert any("1 artifacts behind its figures are private" in f.message for f in report.recomputing)
+    assert any(
+        "private artifacts behind its figures are not at hand: 1" in f.message for f in report.recomputing
+    )
 
 
 def test_bytes_of_which_only_the_digest_was_disclosed_do_not(folder: Folder) -> None:
