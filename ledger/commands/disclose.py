@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import click
 
 from anvil.ledger.commands.arguments import EventParam
-from anvil.ledger.commands.output import answer, answer_json, json_option, place, say, visible
+from anvil.ledger.commands.output import answer, answer_json, json_option, place, progress, say, visible
 from anvil.ledger.commands.surroundings import private_surroundings, require_publishable
 from anvil.ledger.disclosure import Disclosing, Extent, disclose, find, readable
 from anvil.ledger.elsewhere import elsewhere
@@ -74,9 +74,9 @@ def disclose_command(
 def _looked_through(ledger: Ledger, name: str, text: str) -> tuple[str, ...]:
     """Return the exceptions that were used when the tripwire looked through a text."""
     look = elsewhere("public bytes")
-    used: tuple[str, ...] = look(
-        ledger.place, name, text, private_surroundings(), exceptions_in_force(ledger)
-    )
+    surroundings, exceptions = private_surroundings(), exceptions_in_force(ledger)
+    with progress("looking through its lines") as report:
+        used: tuple[str, ...] = look(ledger.place, name, text, surroundings, exceptions, report)
     return used
 
 

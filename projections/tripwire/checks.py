@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from anvil.ledger.events import TripwireExcepted
 from anvil.ledger.places import LedgerPlace
@@ -38,10 +38,12 @@ def require_disclosable(
     text: str,
     surroundings: Iterable[tuple[str, str]],
     exceptions: Mapping[str, TripwireExcepted],
+    progress: Callable[[int, int], None] | None = None,
 ) -> tuple[str, ...]:
     """Look through the text of an artifact that everybody is about to get; return the exceptions that were used.
 
-    The canaries are those of `require_publishable`; `exceptions` are those in force, by entry hash.
+    The canaries are those of `require_publishable`; `exceptions` are those in force, by entry hash; `progress`
+    is told how many lines of how many have been looked at.
 
     Raises:
         TripwireHit: it holds what must not be published.
@@ -49,7 +51,7 @@ def require_disclosable(
     """
     by_text = {Excused(event.detector, event.text): one for one, event in exceptions.items()}
     tripwire = _tripwire(place, surroundings, {}, by_text)
-    refuse(tripwire.look_through(name, text))
+    refuse(tripwire.look_through(name, text, progress))
     return tuple(sorted(by_text[excused] for excused in tripwire.used))
 
 

@@ -96,8 +96,12 @@ class Tripwire:
         }
         return sorted(found)
 
-    def look_through(self, place: str, text: str) -> list[Hit]:
+    def look_through(
+        self, place: str, text: str, progress: Callable[[int, int], None] | None = None
+    ) -> list[Hit]:
         """Return what must not leave with a long text, such as a log; each place says which line, or which lines.
+
+        `progress` is told how many lines of how many have been looked at.
 
         Raises:
             TripwireBroken: see `look`.
@@ -114,6 +118,8 @@ class Tripwire:
                 alone = {hit.detector for hits_of in each for hit in hits_of}
                 hits.update(hit for hits_of in each for hit in hits_of)
                 hits.update(hit for hit in together if hit.detector not in alone)
+            if progress is not None:
+                progress(start + len(block), len(lines))
         return sorted(hits)
 
     def look_at_bytes(self, place: str, content: bytes) -> list[Hit]:
