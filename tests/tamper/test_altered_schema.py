@@ -224,6 +224,18 @@ def test_a_table_becomes_a_view_that_never_ends(
             refusing(small.place.database)
 
 
+def test_what_a_stranger_wrote_into_an_index_is_not_carried_out(small: Small) -> None:
+    """SQLite's own check of a file evaluates it for every row, and it can be any work; this one would only fail."""
+    alter(
+        small,
+        "PRAGMA writable_schema = ON",
+        "UPDATE sqlite_schema SET sql = sql || ' WHERE abs(stream_seq - stream_seq - 9223372036854775807 - 1)' "
+        "WHERE name = 'entries_by_event'",
+    )
+    refused_by_both(small, "entries_by_event", "altered")
+    assert {finding.code for finding in small.verify().findings} == {"schema-altered"}
+
+
 @pytest.mark.parametrize("name", ["ledger.db", "log.vkey"])
 def test_a_pipe_in_the_place_of_a_file_is_not_waited_for(small: Small, cli: CLI, name: str) -> None:
     (small.place.directory / name).unlink()
