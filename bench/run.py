@@ -32,6 +32,7 @@ MEASURES = (
     "load_client",
     "fold",
     "render",
+    "resume",
 )
 QUICK, FULL = 20_000, 1_000_000
 
