@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from anvil.projections.pages.matrix import Cell, judged
@@ -12,7 +12,7 @@ from anvil.projections.pages.view import items
 _CHECKS = ("preflight_default", "preflight_no_thinking")
 
 
-def parts(document: Mapping[str, Any]) -> dict[str, Any]:
+def parts(document: Mapping[str, Any], _limits: Sequence[str] = ()) -> dict[str, Any]:
     """Return what the layout prints besides the document's leaves."""
     attempts = items(document["attempts"])
     return {

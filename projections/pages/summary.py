@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from anvil.projections.pages.comparisons import compared
@@ -10,6 +10,7 @@ from anvil.projections.pages.importedevidence import SECTION, blocks
 from anvil.projections.pages.matrix import judged, listed, matrix
 from anvil.projections.pages.outline import outline
 from anvil.projections.pages.seen import seen
+from anvil.projections.pages.setup import copies
 from anvil.projections.pages.verdicts import NOT_TAKEN, explained
 from anvil.projections.pages.view import Shown, items, members
 
@@ -17,7 +18,7 @@ _LONGEST = "near_limit_context"
 _SHOWN_FIRST = ("retained_failures_and_caveats", "observations", _LONGEST)
 
 
-def parts(document: Mapping[str, Any]) -> dict[str, Any]:
+def parts(document: Mapping[str, Any], _limits: Sequence[str] = ()) -> dict[str, Any]:
     """Return what the layout prints besides the document's leaves."""
     candidates = members(document["candidates"])
     cells = {key: value for key, value in document.items() if key.startswith("capacity_")}
@@ -34,6 +35,7 @@ def parts(document: Mapping[str, Any]) -> dict[str, Any]:
         "verdicts": verdicts,
         "is_taken": not any(word in NOT_TAKEN for word, _ in verdicts),
         "comparisons": comparisons,
+        "copies": copies(document["hardware"]["topology"]),
         "without_difference": [one.name.replace("_", " ") for one in comparisons if not one.differences],
         "matrix": matrix(_outcomes(document)),
         "observations": seen(document),
