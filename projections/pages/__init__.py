@@ -17,6 +17,8 @@ from typing import Any
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 
 from anvil.projections.pages import failure, lanes, summary, written
+from anvil.projections.pages.checking import commands
+from anvil.projections.pages.glossary import used
 from anvil.projections.pages.limits import told
 from anvil.projections.pages.view import view
 from anvil.projections.provenance import State
@@ -44,6 +46,10 @@ def page(draft: Draft, state: State, record: Record, form: str, fingerprint: str
     shown = {**view(draft, state, record), "fingerprint": fingerprint}
     shown |= PARTS[draft.document.name](shown["document"], shown["limits"])
     shown["told"] = told(shown["limits"], shown.get("besides", ()))
+    shown["commands"] = commands(draft, state.size - 1, shown["leaves"])
+    shown["words"] = used(
+        (*(one.text for one in shown["leaves"]), *(one.pointer for one in shown["leaves"]), *shown["limits"])
+    )
     environment = _written() if form == "md" else _drawn(shown.get("order", ()))
     return environment.get_template(f"{draft.document.name}.{form}.j2").render(shown)
 

@@ -18,7 +18,7 @@ from typing import Any
 
 from anvil.projections.pages import answers
 from anvil.projections.pages.comparisons import Comparison, beside
-from anvil.projections.pages.limits import about, ladders, protocols
+from anvil.projections.pages.limits import about, ladders, loads
 from anvil.projections.pages.matrix import Cell, judged, listed, matrix
 from anvil.projections.pages.metrics import metric
 from anvil.projections.pages.outline import outline
@@ -74,7 +74,7 @@ def parts(document: Mapping[str, Any], limits: Sequence[str] = ()) -> dict[str, 
     columns = {**lanes, **{f"with {key}": value for key, value in tried.items()}}
     experiments = [_experiment(key, value, lanes, columns, limits) for key, value in tried.items()]
     comparisons = list(_cells(lanes))
-    told_of = {one.name: protocols(one.name, limits) for one in comparisons}
+    told_of = {one.name: loads(one.name, limits) for one in comparisons}
     rungs = {key: _rungs(lane) for key, lane in lanes.items() if _rungs(lane)}
     rest = {key: value for key, value in document.items() if key not in _ELSEWHERE}
     rest["baseline"] = {
@@ -102,7 +102,7 @@ def parts(document: Mapping[str, Any], limits: Sequence[str] = ()) -> dict[str, 
             *(line for one in comparisons for line in answers.of_comparison(one)),
             *answers.of_ladders({key: [(one.size, one.time) for one in each] for key, each in rungs.items()}),
         ],
-        "protocols": told_of,
+        "told_of": told_of,
         "besides": [sentence for sentences in told_of.values() for sentence in sentences],
         "copies": copies(document["hardware"]["topology"]),
         "differing": differing(lanes),

@@ -16,7 +16,7 @@ _COUNTS = re.compile(
 )
 _CELL = re.compile(r"^(\S+) (\S+) of (\S+)$")
 _ABOUT = re.compile(r"^Load, \S+ \S+ of (\S+): |^No A/B, \S+ \S+: (\S+) against \S+: ")
-_PROTOCOL = re.compile(r"^Protocol, (\S+) \S+: ")
+_PROTOCOL = re.compile(r"^(?:Protocol|Answers of different lengths), (\S+) (\S+): ")
 _LADDER = re.compile(r"^Context ladder of (\S+?)(?:, in prompt tokens)?: ")
 
 
@@ -72,11 +72,16 @@ def about(name: str, limits: Sequence[str]) -> tuple[str, ...]:
     return tuple(sentence for sentence, match in found if match and name in match.groups())
 
 
-def protocols(name: str, limits: Sequence[str]) -> tuple[str, ...]:
-    """Return the sentences that say what the load called `name` in the document was."""
+def loads(name: str, limits: Sequence[str]) -> tuple[str, ...]:
+    """Return what is said of the load called `name` in the document: what it was, and where answers differ in length."""
     found = ((sentence, _PROTOCOL.match(sentence)) for sentence in limits)
-    spelled = ((sentence, match[1].replace("-", "_")) for sentence, match in found if match)
-    return tuple(sentence for sentence, own in spelled if name in (own, f"capacity_{own}"))
+    spelled = (
+        (sentence, match[1].replace("-", "_"), match[2].replace("-", "_"))
+        for sentence, match in found
+        if match
+    )
+    names = ((sentence, (own, f"{own}_{cell}")) for sentence, own, cell in spelled)
+    return tuple(sentence for sentence, own in names if name.removeprefix("capacity_") in own or name in own)
 
 
 def ladders(limits: Sequence[str], shown: Iterable[str]) -> tuple[str, ...]:

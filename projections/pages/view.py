@@ -2,8 +2,8 @@
 
 1. The shape is that of the document: objects by key, lists in order. A list or object that is empty is one leaf,
    which says that none is recorded. Where a value is null, the reason stands in its place.
-2. How many leaves have which status is counted, and those that are null are listed by their reason, so that
-   a reader sees at once how strong the whole is and what is not there.
+2. How many leaves with a value have which status is counted, and those that are null are listed by their reason, so
+   that a reader sees at once how strong the whole is and what is not there. They have a sign of their own.
 3. What a person notes (a caveat, a gap) is no observation and no choice either: the page calls it what it is, as long
    as nothing was kept of it.
 4. How sure a measured figure is stands beside it (`anvil.projections.pages.certainty`).
@@ -49,6 +49,10 @@ WORDS: dict[EvidenceStatus, tuple[str, str, str]] = {
 NOTED = ("¶", "noted", "what a person noted, no evidence kept")
 """The same for what a person notes (rule 3)."""
 
+ABSENT = ("∅", "no value")
+"""The sign and the word for what has no value, whatever its status."""
+
+_OF_ATTEMPT = re.compile(r"^/attempts/([0-9]+)/([a-z_]+)$")
 _NOTE = re.compile(r"^(?:(?:caveat|gap)\.noted/[0-9]+ text|each caveat)$")
 
 _STATED = re.compile(r"^([a-z_]+\.[a-z_]+/[0-9]+) [a-z0-9_.]+$")
@@ -90,6 +94,7 @@ def view(draft: Draft, state: State, record: Record) -> dict[str, Any]:
     return {
         "title": draft.document.title,
         "schema": draft.rendered.document["schema"],
+        "leaves": tuple(shown.values()),
         "document": _mirrored(draft.rendered.document, "", shown),
         "limits": [text for text in limits if text not in draft.limit.failed],
         "failed": draft.limit.failed,
@@ -121,6 +126,7 @@ def _shown(leaf: Leaf, notes: dict[Support, int], about: Mapping[str, str | None
     title = f"{leaf.status}: {meaning}. Rule: {leaf.rule}"
     is_null, value = leaf.value is None, _number(leaf.value)
     sure = None if is_null else certainty(leaf.rule)
+    sign, word = ABSENT if is_null else (sign, word)
     named = sorted({name for event in leaf.support.events if (name := about.get(event)) is not None})
     own = (_text(leaf), is_null, leaf.status, sign, word, title, number, leaf.pointer, value)
     return Shown(*own, sure, leaf.rule, tuple(named))
@@ -139,7 +145,7 @@ def _number(value: Value) -> Fraction | None:
 
 def _legend(shown: Iterable[Shown]) -> list[dict[str, Any]]:
     """Return each status that occurs, strongest first and notes last, and how many leaves have it (rule 2)."""
-    counts = Counter((one.status, one.word) for one in shown)
+    counts = Counter((one.status, one.word) for one in shown if not one.is_null)
     kinds = [(status, *WORDS[status]) for status in STATUSES] + [("declared", *NOTED)]
     return [
         {"status": status, "sign": sign, "word": word, "meaning": meaning, "count": counts[status, word]}
@@ -154,7 +160,20 @@ def _nulls(shown: Iterable[Shown]) -> list[dict[str, Any]]:
     for leaf in shown:
         if leaf.is_null:
             reasons.setdefault(leaf.text, []).append(leaf.pointer)
-    return [{"reason": reason, "pointers": pointers} for reason, pointers in reasons.items()]
+    return [{"reason": reason, "pointers": _places(pointers)} for reason, pointers in reasons.items()]
+
+
+def _places(pointers: Iterable[str]) -> list[str]:
+    """Return where leaves are: of attempts by their numbers, as they stand on the page, else by their pointers."""
+    places: dict[str, list[str]] = {}
+    for pointer in pointers:
+        found = _OF_ATTEMPT.match(pointer)
+        name = pointer if found is None else found[2].replace("_", " ")
+        places.setdefault(name, []).extend([str(int(found[1]) + 1)] if found else [])
+    numbered = {
+        name: f"{'attempt' if len(of) == 1 else 'attempts'} {', '.join(of)}" for name, of in places.items()
+    }
+    return [f"{name} of {numbered[name]}" if of else name for name, of in places.items()]
 
 
 def _text(leaf: Leaf) -> str:

@@ -15,7 +15,7 @@ from typing import Any
 from anvil.ledger.wording import counted
 from anvil.projections.pages.answers import Line
 from anvil.projections.pages.comparisons import Comparison, Difference
-from anvil.projections.pages.inert import markdown
+from anvil.projections.pages.inert import fenced, markdown
 from anvil.projections.pages.lanes import Rung
 from anvil.projections.pages.limits import Told
 from anvil.projections.pages.matrix import Cell, Matrix
@@ -44,6 +44,16 @@ def figure(shown: Shown, unit: str = "") -> Inert:
     """Return a figure with its mark (rule 1)."""
     behind = f" {markdown(unit)}" if unit and not shown.is_null else ""
     return Inert(f"{markdown(shown.text)}{behind} {shown.sign}{shown.note}")
+
+
+def code(text: str) -> Inert:
+    """Return text as code."""
+    return Inert(fenced(text))
+
+
+def mark(shown: Shown) -> Inert:
+    """Return the mark of a figure alone."""
+    return Inert(f"{shown.sign}{shown.note}")
 
 
 def measured(shown: Shown, unit: str = "") -> Inert:
@@ -246,7 +256,7 @@ def table(head: Sequence[object], rows: Sequence[Sequence[object]]) -> Inert:
 def functions() -> dict[str, Callable[..., Any]]:
     """Return what a layout can call, by name."""
     offered: tuple[Callable[..., Any], ...] = (
-        figure, measured, joined, listing, observed, strength, loads, noting, on, placed, settings, answer, meanings,
+        code, figure, mark, measured, joined, listing, observed, strength, loads, noting, on, placed, settings, answer, meanings,
         differences, alone, evidence_of, side_by_side, outcomes, attempts_table, rungs, outlined, support, event_list,
     )  # fmt: skip
     return {function.__name__: function for function in offered}

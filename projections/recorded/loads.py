@@ -35,6 +35,7 @@ from anvil.projections.measurements import (
     measure,
 )
 from anvil.projections.measurements.measures import Unit
+from anvil.projections.recorded import lengths
 from anvil.projections.recorded.campaign import Recorded, either, same
 
 
@@ -186,6 +187,9 @@ class Loads:
         for name, cell in named:
             yield from (f"Left out: {one.name}, since {one.words}." for one in cell.left_out)
             yield from _conditions(cell, name)
+        yield from lengths.differing(
+            [(cell.attempts[0] if by_attempt else str(cell.candidate), cell) for _, cell in named]
+        )
         if by_attempt:
             yield from _protocols(self.by_attempt)
         if any(cell.kind == "near-limit" for cell in self.by_candidate):

@@ -5,19 +5,23 @@ from __future__ import annotations
 import re
 
 import pytest
+from support.fine import events as fine
 from support.fine.lanes import BF16_LANE, FP8_LANE, MTP3, PREFIX, lanes
+from support.fine.loads import load, row
+from support.fine.side_by_side import side_by_side
 from support.fine.stage import Stage
 from support.importing import imported, rendered
 from support.published import lanes as published
 from support.published import spelled
 
 from anvil.projections.pages import page
-from anvil.projections.pages.limits import about, ladders, protocols, told
+from anvil.projections.pages.limits import about, ladders, loads, told
 from anvil.projections.pages.setup import copies
 from anvil.projections.pages.view import view
 from anvil.projections.provenance import State
 from anvil.projections.record import fold
 
+SUMMARY = "sanitized-qualification-summary.v1"
 NAME = "qwen38-27b-qualification-summary.v1"
 STATE = State("x.test.invalid", 9, "0" * 64)
 FORMS = pytest.mark.parametrize("form", ["md", "html"])
@@ -73,8 +77,8 @@ def test_sentences_are_found_by_what_they_are_about() -> None:
     assert [CACHE in sentence for sentence in about(PREFIX, limits())] == [True, False]
     assert about("prefix", limits()) == ()
     assert [MTP3 in sentence for sentence in ladders(limits(), (BF16_LANE, FP8_LANE))] == [True]
-    assert len(protocols("capacity_4k", limits())) == 3
-    assert protocols("capacity", limits()) == ()
+    assert sum(one.startswith("Protocol, ") for one in loads("capacity_4k", limits())) == 3
+    assert loads("capacity", limits()) == ()
 
 
 @FORMS
@@ -131,3 +135,37 @@ def test_of_the_words_of_a_file_no_number_of_gpus_is_made() -> None:
     assert copies(two) == "each copy on 2 GPUs"
     mixed = type(own)(**{**vars(own), "text": "a on placement-1 (gpu-1, gpu-2); b on placement-2 (gpu-1)"})
     assert copies(mixed) == ""
+
+
+def test_a_variant_of_an_experiment_wears_no_lanes_colour() -> None:
+    made = page(lanes().drawn(NAME), STATE, lanes().played()[0], "html")
+    groups = re.findall(r'data-pointer="/setting_experiments/prefix_cache[^"]*".*?</g>', made, re.DOTALL)
+    fills = [fill for group in groups for fill in re.findall(r"url\(#(\w+)-\d\)", group)]
+    assert len(fills) == 8
+    assert set(fills) == {"variant"}
+    assert "time to first token, s" in made
+
+
+LENGTHS = "Answers of different lengths, capacity-4k c1: official_fp8 46.4, inferact_nvfp4 50.5 output tokens on average."
+
+
+@FORMS
+def test_answers_of_different_lengths_are_said_beside_the_times(form: str) -> None:
+    stage = side_by_side()
+    made = page(stage.drawn(SUMMARY), STATE, stage.played()[0], form).replace("\\", "")
+    answers = made[made.index("Which is faster") : made.index("What was not tested")]
+    assert LENGTHS in answers
+    assert LENGTHS in made[made.index("Side by side") :]
+
+
+@pytest.mark.parametrize(("tokens", "is_said"), [(102, False), (103, True)])
+def test_lengths_that_are_close_are_not_said(tokens: int, is_said: bool) -> None:
+    stage = Stage("mine")
+    attempts = [fine.attempt(key, key, settings={"slots": 2}) for key in ("a", "b")]
+    stage.tell(
+        fine.recipe("mine", [fine.candidate(key, f"org/{key}", None, None) for key in ("a", "b")], attempts)
+    )
+    for key, count in (("a", 100), ("b", tokens)):
+        stage.tell(fine.launched(None, None), key, key)
+        load(stage, key, key, [row(0, 10**8, 10**9, count)])
+    assert any("different lengths" in note for note in stage.drawn(SUMMARY).limit.notes) is is_said
