@@ -35,7 +35,9 @@ def _outcomes(attempt: Mapping[str, Any]) -> tuple[Cell | None, ...]:
 
 
 def _says_more(text: str, limits: Sequence[str]) -> bool:
-    """Say whether the document's own evidence limit says anything but these sentences, which stand on the page."""
+    """Say whether the document's own evidence limit says anything that these sentences, which stand on the page, do not."""
+    if any(text in sentence for sentence in limits):
+        return False
     for sentence in limits:
         text = text.replace(sentence, "", 1)
     return bool(text.strip())

@@ -19,7 +19,7 @@ from typing import Any
 from anvil.projections.pages import answers
 from anvil.projections.pages.comparisons import Comparison, beside
 from anvil.projections.pages.limits import about, ladders, loads
-from anvil.projections.pages.matrix import Cell, judged, listed, matrix
+from anvil.projections.pages.matrix import Cell, Matrix, judged, listed, matrix
 from anvil.projections.pages.metrics import metric
 from anvil.projections.pages.outline import outline
 from anvil.projections.pages.seen import seen
@@ -31,6 +31,7 @@ _WORDS = ("functional_checks", "repeated_quality")
 _ELSEWHERE = ("gaps", "observations", "setting_experiments")
 _CORPUS = ("corpus_sha256", "attempts", "passed")
 _CONTROL = re.compile(r"^the settings that differ from the control, (\S+)$")
+_CONTEXT = re.compile(r"^context of ([0-9]+) tokens$")
 _PASSED = "actual_prompt_tokens_passed"
 
 
@@ -108,7 +109,7 @@ def parts(document: Mapping[str, Any], limits: Sequence[str] = ()) -> dict[str, 
         "differing": differing(lanes),
         "ladder": list(rungs.items()),
         "ladders_elsewhere": ladders(limits, rungs),
-        "matrix": matrix(_outcomes(lanes, document["setting_experiments"])),
+        "matrix": _by_size(matrix(_outcomes(lanes, document["setting_experiments"]))),
         "experiments": experiments,
         "caveats": list(_caveats(lanes)),
         "observations": seen(document),
@@ -178,6 +179,14 @@ def _outcomes(lanes: Mapping[str, Mapping[str, Any]], experiments: Any) -> dict[
                 columns[key][f"multimodal {name}"] = judged(value)
     named = {f"with {key}": {**_said(value), **_passed(value)} for key, value in members(experiments).items()}
     return {**columns, **{key: cells for key, cells in named.items() if cells}}
+
+
+def _by_size(made: Matrix) -> Matrix:
+    """Return a matrix with its contexts together, the shortest first, where the first of them stood."""
+    sizes = {row: int(found[1]) for row in made.rows if (found := _CONTEXT.match(row[0]))}
+    rows = [row for row in made.rows if row not in sizes]
+    at = next((number for number, row in enumerate(made.rows) if row in sizes), 0)
+    return Matrix(made.columns, (*rows[:at], *sorted(sizes, key=sizes.__getitem__), *rows[at:]))
 
 
 def _said(tested: Mapping[str, Any]) -> dict[str, Cell]:

@@ -27,6 +27,10 @@ from anvil.projections.pages.view import Shown
 WIDEST = 52
 _MARKS = {"passed": "✓ ", "failed": "✗ ", "said": ""}
 _NOT_STATED = "not stated"
+_LEGEND = (
+    "✓ passed; ✗ failed, in whole or in part; what has neither is said in words that are not judged here; *not stated* is "
+    "no failure: the document says nothing there."
+)
 
 
 class Inert(str):
@@ -193,7 +197,8 @@ def outcomes(matrix: Matrix, corner: str) -> Inert:
     """Return which checks passed."""
     if not matrix.rows:
         return Inert("The document has no outcome of a check or a suite.")
-    return table((corner, *matrix.columns), [(name, *map(_outcome, cells)) for name, cells in matrix.rows])
+    drawn = table((corner, *matrix.columns), [(name, *map(_outcome, cells)) for name, cells in matrix.rows])
+    return Inert(f"{drawn}\n\n{_LEGEND}")
 
 
 def attempts_table(rows: Sequence[Sequence[Cell | None]]) -> Inert:

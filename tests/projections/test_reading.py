@@ -180,6 +180,16 @@ def test_an_experiment_stands_beside_lanes_with_a_figure_of_the_same_name() -> N
     assert second.columns == ("first",)
 
 
+@pytest.mark.parametrize("form", ["md", "html"])
+def test_an_experiment_of_a_file_says_that_nothing_tells_how_sure_it_is(form: str) -> None:
+    seen = imported(spelled(lanes()))
+    made = pages.page(rendered(LANES, seen), STATE, fold(seen), form)
+    start = made.index("Experiment ")
+    assert (
+        "No interval and no number of requests is stated" in made[start : made.index("What was not tested")]
+    )
+
+
 # --- verdicts and strength -----------------------------------------------------------------------------------
 
 
