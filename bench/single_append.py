@@ -12,6 +12,7 @@ from measure import Row, Setting, interleaved, seconds
 from sqlite_utils.utils import sqlite3
 
 from anvil.ledger.recording import Ledger
+from anvil.ledger.sqlite import PAGE_SIZE, WAL_PAGES
 
 APPENDS = 400
 
@@ -39,7 +40,13 @@ def measure(setting: Setting) -> list[Row]:
 def _bare_database(path: Path) -> Any:
     """Return a database with the pragmas of a ledger, one table, and neither triggers nor indexes."""
     connection = sqlite3.connect(path, isolation_level=None)
-    for pragma in ("journal_mode = WAL", "synchronous = FULL", "secure_delete = ON"):
+    for pragma in (
+        f"page_size = {PAGE_SIZE}",
+        "journal_mode = WAL",
+        "synchronous = FULL",
+        "secure_delete = ON",
+        f"wal_autocheckpoint = {WAL_PAGES}",
+    ):
         connection.execute(f"PRAGMA {pragma}")
     connection.execute(
         "CREATE TABLE entries ("

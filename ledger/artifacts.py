@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from anvil.ledger import canonical
 from anvil.ledger.blobs import BlobRef
 from anvil.ledger.checks.disclosures import Disclosure, Place, find_in, shown, standing
-from anvil.ledger.checks.keys import CONTROL_TYPES, read_control
+from anvil.ledger.checks.keys import CONTROL_TYPES, Control, read_control
 from anvil.ledger.envelope import Envelope
 from anvil.ledger.errors import Malformed
 from anvil.ledger.header import ArtifactEntry, Header
@@ -44,18 +44,30 @@ def named_blobs(store: Store, start: int, stop: int) -> Iterator[tuple[int, str,
 
 def disclosures(store: Store) -> dict[Place, Disclosure]:
     """Return the disclosures of a ledger that count, by the entry hash and name of what they disclose."""
+    return standing(_control(store), find_in(store))
+
+
+def _control(store: Store) -> Control:
     rows = ((row.entry_index, row.entry) for row in store.of_types(CONTROL_TYPES))
-    return standing(read_control(store.origin(), rows), find_in(store))
+    return read_control(store.origin(), rows)
 
 
-def public_blobs(store: Store, size: int) -> Iterator[BlobRef]:
-    """Yield the bytes that everybody may have by what the first `size` entries say, redacted ones too."""
-    said = {place: found.event for place, found in disclosures(store).items() if found.index < size}
+def public_blobs(store: Store, size: int) -> Iterator[tuple[BlobRef, bool]]:
+    """Yield the bytes that everybody may have by what the first `size` entries say, and whether they were redacted there.
+
+    What was redacted is nobody's to hand out any more: the same bytes can be a private artifact of a later event.
+    """
+    control = _control(store)
+    said = {
+        place: found.event for place, found in standing(control, find_in(store)).items() if found.index < size
+    }
+    explained = control.explained()
     for row in store.rows(0, size):
         for artifact in _artifacts(row.entry):
-            blob = shown(artifact, said.get((row.leaf_hash.hex(), artifact.name)))
+            leaf = row.leaf_hash.hex()
+            blob = shown(artifact, said.get((leaf, artifact.name)))
             if blob is not None:
-                yield blob
+                yield blob, explained.get((leaf, "artifact", artifact.name), -1) > row.entry_index
 
 
 def _artifacts(entry: bytes) -> tuple[ArtifactEntry, ...]:

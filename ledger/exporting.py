@@ -3,7 +3,8 @@
 1. What is exported is what the newest stored checkpoint covers, no more.
 2. ``checkpoint``, ``tile/…`` and ``tile/entries/…`` are as the specification says; ``log.vkey`` is
    beside them for convenience, and whoever verifies should have it from elsewhere.
-3. Public artifacts go along: those whose digest stands in a header, and those whose bytes were disclosed.
+3. Public artifacts go along: those whose digest stands in a header, and those whose bytes were disclosed; none that was
+   redacted there, although the same bytes may be here as a private artifact of another event.
 4. For an auditor there are also ``openings.ndjson`` (salts and values of what is sealed, and what
    stands for private artifacts) and all other blobs that an exported event names. That is everything private: it is for
    the auditor, not for publication. An export without these is refused where they lie, since they would stay and be
@@ -88,8 +89,9 @@ def export(
         if audit:
             named = {blob.digest for _, _, blob in named_blobs(store, 0, state.size)}
         else:
-            named = {blob.digest for blob in public_blobs(store, state.size)}
-            _require_nothing_private(target, named)
+            public = list(public_blobs(store, state.size))
+            _require_nothing_private(target, {blob.digest for blob, _ in public})
+            named = {blob.digest for blob, is_redacted in public if not is_redacted}
         try:
             if place.verifier_key.exists():  # first: it names the log of an export that was interrupted
                 target.mkdir(parents=True, exist_ok=True)

@@ -25,7 +25,8 @@ from collections import Counter
 from collections.abc import Sequence
 
 APPLICATION_ID = 0x616E766C  # "anvl"
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
+"""1 had no `leaf_prefix`, and an index of whole leaf hashes."""
 
 TABLES = {
     "ledger": """CREATE TABLE ledger (

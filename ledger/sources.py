@@ -151,6 +151,7 @@ class DatabaseSource:
         self._snapshot.__enter__()
         self._tree = StoredTree(self._store)
         self._blobs = None if blobs is None else BlobStore(blobs)
+        self._indices: dict[bytes, int] | None = None
         self.has_blobs = blobs is not None
         self.origin = self._store.origin()
         self.size = self._store.size()
@@ -180,8 +181,15 @@ class DatabaseSource:
         return self._tree.read(level, position)
 
     def index_of(self, leaf: bytes) -> int | None:
-        """Return the index of an entry by its leaf hash."""
-        return self._store.index_of(leaf)
+        """Return the index of an entry by its leaf hash.
+
+        What is not found is looked for in the entries themselves: of those before the place where a verification begins
+        neither columns nor the index are compared, and either could hide one.
+        """
+        found = self._store.index_of(leaf)
+        if found is None and self._indices is None:
+            self._indices = {leaf_hash(row.entry): row.entry_index for row in self.rows(0, self.size)}
+        return (self._indices or {}).get(leaf) if found is None else found
 
     def entry(self, index: int) -> bytes | None:
         """Return one entry."""
@@ -215,7 +223,12 @@ class DatabaseSource:
         return found
 
     def damage(self) -> list[Finding]:
-        """Return what SQLite finds wrong with the file; reads all of it."""
+        """Return what SQLite finds wrong with the file; reads all of it.
+
+        Nothing where the schema is not ours, which `structure` says: it would carry out what a stranger wrote into it.
+        """
+        if any(not text.endswith(" is missing") for text in self._store.schema_differences()):
+            return []
         return [Finding("store-damaged", text) for text in self._store.damage()]
 
     def close(self) -> None:

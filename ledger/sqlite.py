@@ -6,14 +6,16 @@
 3. A read connection never writes. Where the directory cannot be written, a pending write-ahead
    log is copied with the database to a temporary folder and read there.
 4. Whatever SQLite raises leaves here as one of our own errors.
+5. What SQLite takes a table for is asked before anything is read from it. With other columns, or without `STRICT`,
+   a row can hold anything anywhere, which no reader expects.
 """
 
 from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -104,6 +106,35 @@ def translated(path: Path) -> Iterator[None]:
         raise StoreDamaged(f"{path}: what SQLite says of it is no text") from error
     except OSError as error:
         raise LedgerError(f"{path}: {error.strerror or error}") from error
+
+
+def misread(connection: Any, tables: Mapping[str, str]) -> Iterator[str]:
+    """Yield a sentence for each table of ours that SQLite takes for something else (rule 5); `tables` is what makes them.
+
+    As SQLite reads the schema: the `type` that stands in it can say anything. A table that is missing is not told.
+    """
+    with closing(sqlite3.connect(":memory:")) as ours:
+        for statement in tables.values():
+            ours.execute(statement)
+        expected, found = _kinds(ours), _kinds(connection)
+        for name in sorted(expected.keys() & found.keys()):
+            kind = found[name]
+            if kind[0] != "table":  # a view is a stranger's SQL, which may never end
+                yield f"{name} is a {kind[0]}, expected a table"
+            elif kind != expected[name] or _columns(connection, name) != _columns(ours, name):
+                yield f"{name} was altered: it is no table with our columns"
+
+
+def _kinds(connection: Any) -> dict[str, tuple[Any, ...]]:
+    """Return what each table is, and whether it is without row numbers and strict."""
+    found = connection.execute(
+        "SELECT lower(name), type, wr, strict FROM pragma_table_list WHERE schema = 'main'"
+    )
+    return {name: tuple(kind) for name, *kind in found}
+
+
+def _columns(connection: Any, table: str) -> list[tuple[Any, ...]]:
+    return list(connection.execute("SELECT * FROM pragma_table_xinfo(?)", [table]))
 
 
 def _translation(path: Path, text: str) -> LedgerError:

@@ -380,12 +380,12 @@ class Store:
         version = self._one("PRAGMA user_version")
         if version != schema.SCHEMA_VERSION:
             raise NotALedger(
-                f"{self.path} has schema version {version}, this build reads {schema.SCHEMA_VERSION}"
+                f"{self.path} has schema version {version}, this build reads {schema.SCHEMA_VERSION}",
+                advice="Use the anvil that made it. What its `anvil export --audit` writes every version verifies: "
+                "`anvil verify --tiles`.",
             )
-        # as SQLite reads the schema; the `type` that stands in it can say anything
-        for name, kind in self._all("SELECT lower(name), type FROM pragma_table_list WHERE schema = 'main'"):
-            if name in schema.TABLES and kind != "table":  # a view is a stranger's SQL, which may never end
-                raise SchemaAltered(f"{self.path}: {name} is a {kind}, expected a table")
+        for sentence in sqlite.misread(self._connection, schema.TABLES):
+            raise SchemaAltered(f"{self.path}: {sentence}", advice="Restore a backup with `anvil restore`.")
 
     def _all(self, sql: str, *values: Any) -> Iterator[Any]:
         with sqlite.translated(self.path):

@@ -8,7 +8,8 @@
 3. An artifact that is gone makes its event `artifact-missing`, whatever it was.
 4. A choice (a recipe's value, a decision, a caveat) is `declared`.
 5. Bytes attached later raise an event to what they support, and are part of its support then. A choice and
-   somebody else's claim never rise.
+   somebody else's claim never rise; what a tool's file holds stays that, and an observation that says of something
+   that it was not kept does not become complete.
 6. A published document is a claim of somebody else about another run, and so is each statement of it:
    `external-prior`, unless the raw evidence that the statement names by digest is attached.
 7. What the file of a measuring tool holds, or says, is an `imported-artifact`. The file itself is named by the event
@@ -139,8 +140,9 @@ class Evidence:
             status = self._own_status(kept) if is_supported else without_bytes(event)
             for found in later:
                 raises = isinstance(found.event, EvidenceAttached) and name in found.event.supports
-                if raises and is_stronger(found.status, status):
-                    status, support = found.status, support | found.support
+                raised = at_most(event, found.status)
+                if raises and is_stronger(raised, status):
+                    status, support = raised, support | found.support
             yield Part(name, status, support)
 
     def sources(self, events: Iterable[Kept]) -> tuple[Source, ...]:
@@ -157,7 +159,7 @@ class Evidence:
         own = self._own_status(kept)
         if status_of(kept.event, has_artifact=bool(kept.artifacts)) in NEVER_RISES:
             return own
-        return strongest((own, *(found.status for found in self._later(kept))))
+        return strongest((own, *(at_most(kept.event, found.status) for found in self._later(kept))))
 
     def _own_status(self, kept: Kept) -> EvidenceStatus:
         if self.gone(kept):
@@ -243,9 +245,19 @@ def without_bytes(event: ObservationNoted) -> EvidenceStatus:
     return status_of(event, has_artifact=False)
 
 
+def at_most(event: AnyEvent, status: EvidenceStatus) -> EvidenceStatus:
+    """Return to what bytes of a status raise an event that are attached to it later (rule 5)."""
+    most: EvidenceStatus = "retained-complete"
+    if isinstance(event, ImportRecorded | StatementImported | CheckImported | SuiteImported | LoadImported):
+        most = "imported-artifact"
+    elif isinstance(event, ObservationNoted) and _misses_something(event):
+        most = "retained-bounded-log"
+    return most if is_stronger(status, most) else status
+
+
 def strongest(statuses: Iterable[EvidenceStatus]) -> EvidenceStatus:
-    """Return the strongest of ranked statuses."""
-    return min(statuses, key=RANKED.index)
+    """Return the strongest of statuses; `declared` has no rank, and raises nothing."""
+    return min((status for status in statuses if status != "declared"), key=RANKED.index)
 
 
 def _seen(has_bytes: bool) -> EvidenceStatus:
@@ -263,7 +275,10 @@ def _imported(event: ImportRecorded | StatementImported, *, has_artifact: bool) 
 def _said(event: ObservationNoted, *, has_artifact: bool) -> EvidenceStatus:
     if event.status in KEEPS_BYTES and not has_artifact:
         return "operator-observed-incomplete"
-    misses_something = event.claims is not None and bool(event.claims.not_kept)
-    if event.status == "retained-complete" and misses_something:
+    if event.status == "retained-complete" and _misses_something(event):
         return "retained-bounded-log"
     return event.status
+
+
+def _misses_something(event: ObservationNoted) -> bool:
+    return event.claims is not None and bool(event.claims.not_kept)

@@ -10,6 +10,8 @@
 
 from __future__ import annotations
 
+import re
+import unicodedata
 from collections.abc import Container, Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -26,6 +28,10 @@ _MEANS: dict[EvidenceStatus, str] = {
     "external-prior": "Somebody else's claim about another run is all there is for",
     "artifact-missing": "The bytes are gone for",
 }
+
+
+_HYPHENS = re.compile(r"[\u2010-\u2015\u2212_]")
+"""What people read as the hyphen in the name of a status."""
 
 
 @dataclass(frozen=True)
@@ -142,13 +148,14 @@ class EvidenceLimit:
 
 
 def require_modest(words: Figure) -> None:
-    """Refuse words that name a stronger status than theirs (rule 4).
+    """Refuse words that name a stronger status than theirs (rule 4), in whatever letters and with whatever hyphens.
 
     Raises:
         PublicationRefused: they do.
     """
+    told = _HYPHENS.sub("-", unicodedata.normalize("NFKC", str(words.value))).casefold()
     for status in RANKED:
-        if status in str(words.value) and is_stronger(status, words.status):
+        if status in told and is_stronger(status, words.status):
             raise PublicationRefused(
                 f"the words of an event claim {status}, its evidence is {words.status}: {words.value!r}",
                 advice="Retract the event and state what the attached bytes support.",

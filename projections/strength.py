@@ -2,7 +2,8 @@
 
 1. An event starts at the status that `anvil.projections.evidence` gives it.
 2. Bytes that are redacted or lost leave `artifact-missing`.
-3. Bytes attached later raise it to what they support, unless it is a choice or somebody else's claim.
+3. Bytes attached later raise it to what they support, as far as they can (`anvil.projections.evidence`), unless it is a
+   choice or somebody else's claim.
 4. An observation in parts is as strong as the weakest of them.
 """
 
@@ -28,7 +29,12 @@ def status_of(seen: Seen, standing: Standing) -> EvidenceStatus:
     if stated in evidence.NEVER_RISES:
         return own
     later: list[tuple[EvidenceStatus, tuple[str, ...]]] = [
-        ("artifact-missing" if standing.lacks_bytes(found.entry_hash) else found.status, found.parts)
+        (
+            "artifact-missing"
+            if standing.lacks_bytes(found.entry_hash)
+            else evidence.at_most(seen.event, found.status),
+            found.parts,
+        )
         for found in standing.supports(seen.entry_hash)
     ]
     event = seen.event

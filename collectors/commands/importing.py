@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -13,6 +14,7 @@ import click
 
 from anvil.collectors.importers import KINDS, importer_of
 from anvil.collectors.importers.interface import ImportRefused, Said, Taken
+from anvil.collectors.importers.spelling import spelled
 from anvil.ledger.blobs import BlobStore
 from anvil.ledger.commands.output import answer, answer_json, json_option, place, say
 from anvil.ledger.commands.surroundings import require_publishable
@@ -31,11 +33,14 @@ from anvil.ledger.files import read_plain
 from anvil.ledger.header import Header, Subject
 from anvil.ledger.publication.exceptions import exceptions_in_force
 from anvil.ledger.recording import Ledger
-from anvil.ledger.rowtable import MEDIA_TYPE
+from anvil.ledger.rowtable import MEDIA_TYPE, RowTable
 from anvil.ledger.streams import record
 
 MAX_FILE = 64 << 20
 """Bytes in a file at most; an importer may allow less."""
+
+_INDEX = re.compile(r"\[[0-9]+\]")
+"""Numbers in a place: of the places of rows only the names differ."""
 
 _file = click.Path(path_type=Path, exists=True, dir_okay=False)
 
@@ -285,12 +290,21 @@ def _public_words(imports: Sequence[_Import]) -> Iterator[tuple[str, str]]:
     seen: set[str] = set()
     for one in imports:
         for number, said in enumerate(one.taken.said, 1):
-            columns = () if said.rows is None else said.rows.columns
-            clear = [said.event.facts(), said.candidate, said.attempt, [column.name for column in columns]]
-            for text in _texts(clear):
+            rows = () if said.rows is None else _words_of_rows(said.rows)
+            for text in _texts([said.event.facts(), said.candidate, said.attempt, *rows]):
                 if text not in seen:
                     seen.add(text)
                     yield f"{one.path.name}, statement {number}, text {len(seen)}", text
+        for number, text in enumerate(spelled(one.content, seen), 1):
+            yield f"{one.path.name}, name {number} as it is spelled there", text
+
+
+def _words_of_rows(rows: RowTable) -> Iterator[str | None]:
+    """Yield what rows say in words; they are a public artifact."""
+    for column in rows.columns:
+        yield from (column.name, column.called)
+    for row in rows.rows:
+        yield from (row.item, row.group, row.finish_reason, _INDEX.sub("", row.position))
 
 
 def _texts(value: Any) -> Iterator[str]:

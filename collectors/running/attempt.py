@@ -94,8 +94,8 @@ class AttemptRun:
     weights: WeightsInspected | None = None
     """What was seen of its weights on this host; null when nothing was."""
     suites: Sequence[Chosen] = ()
-    known: EngineIdentified | None = None
-    """Who the engine was when the attempt was begun; null until it was asked."""
+    known: tuple[EngineIdentified, ...] = ()
+    """The looks at the engine that the attempt was begun on; none until it was asked."""
     _launches: int = 0
     _was_ready: bool = False
     _is_relaunch_due: bool = False
@@ -269,8 +269,9 @@ class AttemptRun:
         """Compare who the engine says it is with who it was (rule 5)."""
         found = clean_event(found, self.planned.secrets)
         self._otherness = other_than(self.known, found)
-        self.known = self.known or found
-        if self._otherness is not None:
+        if self._otherness is None:
+            self.known = (*self.known, found)
+        else:
             self.narrator.say(f"{self.planned.attempt.key}: {self._otherness}")
 
     def _may_relaunch(self, running: Running) -> bool:

@@ -2,7 +2,7 @@
 
 1. A run names the one that it goes on with, that one the one before, and so on to the run that began the attempt.
 2. What recovery told of one of them in a stream of its own is of that run.
-3. The engine is that of the oldest of them in which it was asked (`sameness`).
+3. The engine is that of the oldest of them in which it was asked; what it said since counts as well (`sameness`).
 4. A cell that was done again has the rows of its newest run that went to its end.
 """
 
@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from anvil.collectors.running.sameness import of_one_engine
 from anvil.ledger.envelope import Envelope
 from anvil.ledger.events import EngineIdentified, LoadMeasured, RecipeDeclared, StreamAbandoned, decode
 from anvil.ledger.events.load import ProtocolKind
@@ -43,18 +44,17 @@ class Lineage:
         recoveries = frozenset(told_by[one] for one in found if one in told_by)
         return cls(ledger, tuple(reversed(found)), recoveries)
 
-    def identified(self) -> EngineIdentified | None:
-        """Return who the engine was (rule 3), sealed words included; null when nobody was asked."""
-        asked: dict[str, Header] = {}
-        for header in _headers(self.ledger, EngineIdentified.event_type):
-            asked.setdefault(header.stream, header)
-        first = next((asked[stream] for stream in self.streams if stream in asked), None)
-        if first is None:
-            return None
+    def identified(self) -> tuple[EngineIdentified, ...]:
+        """Return every look at the engine (rule 3), the oldest first, sealed words included; none when nobody asked."""
+        asked: dict[str, list[EngineIdentified]] = {}
         opening = self.ledger.store.opening
-        sealed = {name: opening(hidden) or hidden for name, hidden in first.sealed.items()}
-        event = decode(first.event, first.facts, sealed)
-        return event if isinstance(event, EngineIdentified) else None
+        for header in _headers(self.ledger, EngineIdentified.event_type):
+            if header.stream in self.streams:
+                sealed = {name: opening(hidden) or hidden for name, hidden in header.sealed.items()}
+                event = decode(header.event, header.facts, sealed)
+                if isinstance(event, EngineIdentified):
+                    asked.setdefault(header.stream, []).append(event)
+        return of_one_engine(event for stream in self.streams for event in asked.get(stream, ()))
 
     def rows(self, kind: ProtocolKind) -> Mapping[str, Mapping[str, tuple[Row, ...]]]:
         """Return the rows of what was measured by protocols of a kind, by protocol and cell (rule 4).

@@ -65,8 +65,8 @@ class Continued:
     checked: tuple[CheckCompleted, ...]
     measured: tuple[LoadMeasured, ...]
     repeated: tuple[SuiteCompleted, ...] = ()
-    identified: EngineIdentified | None = None
-    """Who its engine was when the attempt was begun (`sameness`); null when nobody was asked."""
+    identified: tuple[EngineIdentified, ...] = ()
+    """The looks at the engine that the attempt was begun on (`sameness`)."""
     rungs: Mapping[str, Mapping[str, tuple[Row, ...]]] = field(default_factory=dict, repr=False)
     """The rows of the rungs of ladders that are measured, by protocol and cell."""
     suite_files: Mapping[str, bytes] = field(default_factory=dict, repr=False)

@@ -264,7 +264,7 @@ class _Lane:
                 History() if plan.continued is None else plan.continued.history(),
                 weights,
                 chosen_suites(plan.recipe, selected.suites),
-                None if plan.continued is None else plan.continued.identified,
+                () if plan.continued is None else plan.continued.identified,
             )
             await attempt.run(holder)
 

@@ -205,3 +205,17 @@ def test_pages_print_them_with_their_marks(held: Anvil, form: str) -> None:
     assert (
         "What other tools measured" not in held("render", without, "--campaign", "two", "--format", form).out
     )
+
+
+def test_bytes_attached_to_what_was_imported_make_it_no_complete_evidence(ledger: Anvil) -> None:
+    """Whatever lies beside it, a figure of another tool is what that tool wrote."""
+    assert ledger("import", written("b.json", evidence_of(benchmark())), "--campaign", "one").code == 0
+    for index, family in ((at["index"], at["event"]) for at in ledger("log", "--json").json["events"]):
+        if family.startswith(("import.recorded", "load.imported", "statement.imported")):
+            more = written("more", f"beside {index}".encode())
+            attached = ledger("observe", "--attach", more, "--status", "retained-complete", "--to", index)
+            assert attached.code == 0, attached.err
+    section = rendered(ledger, "--provenance", "p.json")[SECTION]
+    assert {one["status"] for load in section["loads"] for one in load["figures"]} == {"imported-artifact"}
+    leaves = json.loads(Path("p.json").read_text())["leaves"]
+    assert {leaf["status"] for leaf in leaves} <= {"imported-artifact", "declared"}

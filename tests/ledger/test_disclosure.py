@@ -72,8 +72,8 @@ def test_what_an_export_hands_out_ends_where_its_checkpoint_does(small: Small) -
         done = disclose(ledger, looked_at(ledger), None)
         (known,) = disclosures(ledger.store).values()
         assert known.index == done.index
-        sizes = [blob.size for blob in public_blobs(ledger.store, before)]
+        sizes = [blob.size for blob, _ in public_blobs(ledger.store, before)]
         assert len(LOG) not in sizes
         assert sorted([*sizes, len(LOG)]) == sorted(
-            b.size for b in public_blobs(ledger.store, done.index + 1)
+            b.size for b, _ in public_blobs(ledger.store, done.index + 1)
         )

@@ -5,13 +5,17 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from support.ledgers import LOG, SAMPLES, SEALED, SIZE, Small, attack, small_ledger
+from support.ledgers import LOG, SAMPLES, SEALED, SIZE, Small, attack, said, small_ledger
 
+from anvil.ledger.disclosure import disclose, find
+from anvil.ledger.drafts import Attachment, Draft
 from anvil.ledger.errors import LedgerError
 from anvil.ledger.exporting import BLOBS, export
+from anvil.ledger.header import NO_SUBJECT
 from anvil.ledger.recording import Ledger
 from anvil.ledger.redaction import redact
 from anvil.ledger.sources import OPENINGS_FILE, TilesLocation
+from anvil.ledger.streams import record
 from anvil.ledger.verify import Expectations, verify
 
 
@@ -132,6 +136,26 @@ def test_a_blob_that_no_event_names_is_nobody_s_to_give_away(small: Small, tmp_p
     assert {LOG, SAMPLES} <= set(contents(out).values())
     assert b"nobody said what this is" not in contents(out).values()
     assert codes(small, out) == {"unanchored"}
+
+
+@pytest.mark.parametrize("content", [LOG, SAMPLES], ids=["disclosed", "public"])
+def test_what_was_redacted_is_not_handed_out_when_the_same_bytes_are_private_later(
+    small: Small, tmp_path: Path, content: bytes
+) -> None:
+    """A redaction is the end of it: that somebody keeps the same bytes again makes nothing public."""
+    with Ledger.open(small.place.directory) as ledger:
+        disclose(ledger, find(ledger, str(SEALED), "log", "bytes"), None)
+    export(small.place, tmp_path / "out")
+    assert content in contents(tmp_path / "out").values()
+    redacted(small)
+    with Ledger.open(small.place.directory) as ledger:
+        again = Attachment("again", "text/plain", ledger.blobs.put(content))
+        drafts = [Draft(said("a remark", private=True), NO_SUBJECT, (again,))]
+        record(ledger, ledger.signer("operator"), drafts, purpose="observation")
+    for out in (tmp_path / "out", tmp_path / "fresh"):
+        export(small.place, out)
+        assert content not in contents(out).values()
+        assert codes(small, out) == {"unanchored", "redacted", "not-checked"}
 
 
 def test_an_altered_opening_is_left_to_verification(small: Small, tmp_path: Path) -> None:

@@ -10,13 +10,23 @@ from support.campaigns import Scene
 from support.laguna import LOST, observation
 from support.story import STORY_BY_TYPE
 
-from anvil.ledger.events import CATALOGUE, ArtifactRedacted, EvidenceAttached, LogRetained, ObservationNoted
+from anvil.ledger.events import (
+    CATALOGUE,
+    ArtifactRedacted,
+    Event,
+    EvidenceAttached,
+    ImportRecorded,
+    LogRetained,
+    ObservationNoted,
+)
 from anvil.ledger.header import ArtifactEntry, Header
 from anvil.ledger.public import EvidenceStatus
-from anvil.projections.evidence import KEEPS_BYTES, Evidence, status_of
+from anvil.projections import strength
+from anvil.projections.evidence import KEEPS_BYTES, PARTS, Evidence, status_of
 from anvil.projections.figures import ArtifactName, Source, Support, is_stronger
 from anvil.projections.record import Kept, Record, fold
 from anvil.projections.seen import Seen
+from anvil.projections.standing import Standing, step
 
 STATUSES = get_args(EvidenceStatus)
 OBSERVED = [status for status in STATUSES if status != "declared"]
@@ -223,3 +233,55 @@ def test_a_log_that_is_gone_takes_away_what_it_supported_and_nothing_else() -> N
 def test_a_part_that_is_said_to_be_supported_by_nothing_is_a_person_s_word() -> None:
     scene, _ = observed("retained-complete", "words", "health", with_log=False)
     assert {part.status for part in source_of(scene).parts} == {"operator-observed-incomplete"}
+
+
+def later(scene: Scene, target: str, status: EvidenceStatus, *parts: str) -> None:
+    """Attach bytes to an event later, of which somebody says how strong they make it."""
+    fields: dict[str, Any] = {"restores": (), "supports": parts, "public_text": None, "text": None}
+    scene.add(EvidenceAttached(target=target, status=status, **fields))
+    attach(scene)
+
+
+def status_now(scene: Scene) -> EvidenceStatus:
+    """Return the status of the first event, which documents and `anvil status` must tell alike."""
+    record, standing = fold(scene.seen), Standing()
+    for seen in scene.seen:
+        if isinstance(seen.event, EvidenceAttached):
+            standing = step(standing, seen, seen.event)
+    of = next(kept for kept in record.every() if kept.entry_hash == scene.seen[0].entry_hash)
+    source = Evidence(record).source(of)
+    assert source is not None
+    assert source.status == strength.status_of(scene.seen[0], standing)
+    return source.status
+
+
+@pytest.mark.parametrize(("lost", "status"), [((), "retained-complete"), (LOST, "retained-bounded-log")])
+def test_what_says_that_something_was_not_kept_does_not_become_complete_later(
+    lost: Any, status: EvidenceStatus
+) -> None:
+    scene = Scene()
+    noted = scene.add(said("operator-observed-incomplete", not_kept=lost))
+    later(scene, noted, "retained-complete", *PARTS)
+    assert status_now(scene) == status
+
+
+@pytest.mark.parametrize(
+    "name", ["import.recorded/1", "check.imported/1", "suite.imported/1", "load.imported/1"]
+)
+def test_what_the_file_of_a_tool_holds_stays_an_imported_artifact(name: str) -> None:
+    scene = Scene()
+    event = STORY_BY_TYPE[name].event
+    if isinstance(event, ImportRecorded):
+        event = event.model_copy(update={"nature": "raw-evidence"})
+    assert isinstance(event, Event)
+    held = scene.add(event)
+    attach(scene)
+    later(scene, held, "retained-complete")
+    assert status_now(scene) == "imported-artifact"
+
+
+def test_bytes_that_are_said_to_be_a_choice_raise_nothing() -> None:
+    scene = Scene()
+    noted = scene.add(said("operator-observed-incomplete"))
+    later(scene, noted, "declared", *PARTS)
+    assert status_now(scene) == "operator-observed-incomplete"

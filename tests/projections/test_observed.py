@@ -149,9 +149,19 @@ def test_a_weak_one_weakens_no_other(name: str) -> None:
 
 
 @BOTH
-def test_words_that_claim_more_than_their_evidence_are_refused(name: str) -> None:
+@pytest.mark.parametrize(
+    "words",
+    [
+        "All of it is retained-complete.",
+        "Retained-Complete, all of it.",
+        "All of it is RETAINED_COMPLETE.",
+        "All of it is retained\N{NON-BREAKING HYPHEN}complete.",
+        "All of it is retained\N{EN DASH}complete.",
+    ],
+)
+def test_words_that_claim_more_than_their_evidence_are_refused(name: str, words: str) -> None:
     stage = started()
-    told(stage, noted("All of it is retained-complete."))
+    told(stage, noted(words))
     with pytest.raises(PublicationRefused, match="the words of an event claim retained-complete"):
         stage.drawn(name)
 

@@ -208,6 +208,7 @@ def test_a_load_client_that_is_killed_costs_its_run_and_no_other(
     def chat(asked: Any) -> Chat:
         streams["all"] += bool(asked.get("stream"))
         if asked.get("stream") and streams["all"] == 4:  # warm-up has two, and the first run three
+            time.sleep(1)  # what ended is written when the client has nothing to read
             kill_load_client(number)
             time.sleep(0.5)
         return good()
@@ -244,7 +245,7 @@ def test_a_container_engine_that_cannot_be_reached_for_a_moment_costs_no_run(
             is_streaming.clear()
         return good()
 
-    monkeypatch.setattr("anvil.collectors.running.attempt._has_exited", has_exited)
+    monkeypatch.setattr("anvil.collectors.running.attempt.has_exited", has_exited)
     one = SMALL.replace("[1, 2]", "[1]").replace("requests = 3, runs = 2", "requests = 1, runs = 1")
     with Server(chat=chat, model=MODEL) as server:
         ran = bench.run(bench.recipe(checks=[], more=one), "--base-url", server.base_url)

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 from support.endpoint import Chat, Server
-from support.interrupting import interrupt
+from support.interrupting import begin, interrupt, until
 from support.loads import SMALL, finished, last_run, measured, require_nothing_lost_or_doubled
 from support.running import Bench
 
-from anvil.collectors.running.sameness import other_than
+from anvil.collectors.running.sameness import of_one_engine, other_than
 from anvil.ledger.events import EngineIdentified, LaunchStarted, StreamClosed
 from anvil.ledger.events.engines import IdentityClaim, contradictions
 
@@ -143,8 +143,38 @@ NAME = ("models_endpoint", "served_name")
 )
 def test_what_contradicts(one: EngineIdentified, other: EngineIdentified, differ: tuple[str, ...]) -> None:
     assert contradictions(one, other) == contradictions(other, one) == differ
-    assert (other_than(one, other) is None) == (not differ)
-    assert other_than(None, other) is None
+    assert (other_than((one,), other) is None) == (not differ)
+    assert other_than((), other) is None
+
+
+def test_what_nobody_said_at_first_is_compared_with_who_said_it_since() -> None:
+    silent, first, other = identified(), identified((*VERSION, "1.0")), identified((*VERSION, "1.1"))
+    known = of_one_engine((silent, first, other, first))
+    assert known == (silent, first, first)
+    assert other_than(known, other) is not None
+    assert other_than(known, first) is None
+
+
+def test_an_endpoint_that_says_nothing_at_first(bench: Bench) -> None:
+    """Nobody can say that the second is another one; that the third is not the second everybody can."""
+    with Server(chat=slowly, model="org/tiny") as server:
+        at = ("--base-url", server.base_url)
+        interrupt(bench, "c1, run 1 of 2", signal.SIGINT, checks=[], more=ONE, arguments=at)
+        server.on("/version", lambda _: {"version": "1.2.3"})
+        with begin(bench, "--resume", last_run(bench), *at) as child:
+            until(child, "c1, run 1 of 2")
+            child.send_signal(signal.SIGINT)
+            child.communicate(timeout=60)
+        count = len(measured(bench))
+        server.on("/version", lambda _: {"version": "1.2.4"})
+        ran = bench.run("--resume", last_run(bench), *at)
+        assert ran.code == 1
+        assert "another engine answers" in ran.err
+        assert len(measured(bench)) == count
+        server.on("/version", lambda _: {"version": "1.2.3"})
+        assert bench.run("--resume", last_run(bench), *at).code == 0
+    assert finished(bench) == TWICE
+    bench.require_whole()
 
 
 def test_what_is_sealed_contradicts_when_it_is_at_hand() -> None:

@@ -51,7 +51,8 @@ def require_told(ran: Ran, attempted: str) -> None:
     """Require one message: what was attempted, on what, expected against found, what to do."""
     assert ran.code == 1, ran.out
     (line,) = [line for line in ran.err.splitlines() if line.startswith("Error: ")]
-    assert line.startswith(f"Error: {attempted}: the disk that holds the ledger, the blob store and the logs")
+    holds = "the ledger, the blob store, the logs of engines and the loads under way"
+    assert line.startswith(f"Error: {attempted}: the disk that holds {holds}")
     assert f"bytes free, and the site asks for {MIN_FREE:,}" in line
     assert "min_free_bytes" in ran.err.splitlines()[-1]
 

@@ -31,3 +31,15 @@ def interrupt(
         said.append(child.communicate(timeout=60)[1])
         assert child.returncode == 128 + number, said
     return "".join(said)
+
+
+def begin(bench: Bench, *arguments: str) -> subprocess.Popen[str]:
+    """Begin a run in a process of its own."""
+    argv = [str(ANVIL), "--ledger", str(bench.ledger), "run", *arguments]
+    return subprocess.Popen(argv, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+
+def until(child: subprocess.Popen[str], when: str) -> None:
+    """Read what a run says until it has come so far."""
+    assert child.stderr is not None
+    assert any(when in line for line in child.stderr), f"it never said {when!r}"

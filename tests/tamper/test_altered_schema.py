@@ -1,4 +1,4 @@
-"""Triggers, indexes, tables and views are dropped, altered, added or hidden."""
+"""Triggers, indexes, tables, columns and views are dropped, altered, added or hidden."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 from support.ledgers import Small, attack, refused
 
-from anvil.ledger.errors import SchemaAltered, StoreDamaged
+from anvil.ledger.errors import NotALedger, SchemaAltered, StoreDamaged
 from anvil.ledger.recording import Ledger
-from anvil.ledger.schema import INDEXES, TRIGGERS
+from anvil.ledger.schema import INDEXES, TABLES, TRIGGERS
 from anvil.ledger.store import Store
 
 CLI = Callable[..., tuple[int, dict[str, Any]]]
@@ -81,9 +81,50 @@ def test_something_is_added(small: Small, statement: str) -> None:
     refused_by_both(small, "extra")
 
 
-def test_a_column_is_added(small: Small) -> None:
-    alter(small, "ALTER TABLE openings ADD COLUMN extra TEXT")
-    refused_by_both(small, "openings", "altered")
+@pytest.mark.parametrize("table", TABLES)
+def test_a_column_is_added(small: Small, table: str) -> None:
+    alter(small, f"ALTER TABLE {table} ADD COLUMN extra TEXT")
+    refused_by_both(small, table, "altered")
+
+
+@pytest.mark.parametrize(
+    ("table", "column"),
+    [("entries", "campaign"), ("entries", "leaf_prefix"), ("checkpoints", "note"), ("openings", "value")],
+)
+def test_a_column_is_dropped(small: Small, cli: CLI, table: str, column: str) -> None:
+    alter(small, "DROP INDEX entries_by_leaf", f"ALTER TABLE {table} DROP COLUMN {column}")
+    refused_by_both(small, table, "altered")
+    for leave_out in ((), ("--structure",)):
+        code, report = cli(small.place.directory, *leave_out)
+        assert (code, [f["code"] for f in report["findings"]]) == (1, ["schema-altered"])
+
+
+LOOSE = {
+    "a number that is text": ("entries", "index", "'abc'"),
+    "a number that is bytes": ("entries", "index", "x'00'"),
+    "a number without end": ("entries", "index", "9e999"),
+    "a size that is text": ("checkpoints", "size", "'abc'"),
+    "a size before all others": ("checkpoints", "size", "-9e999"),
+}
+
+
+@pytest.mark.parametrize("name", LOOSE)
+def test_a_table_of_the_same_columns_takes_anything(small: Small, cli: CLI, name: str) -> None:
+    """SQLite's `STRICT` is what lets readers expect a number where one stands."""
+    table, column, value = LOOSE[name]
+    loose = TABLES[table].replace(" INTEGER PRIMARY KEY", "").replace(" STRICT", "")
+    alter(
+        small,
+        *(f"DROP TRIGGER {trigger}" for trigger in TRIGGERS),
+        f"ALTER TABLE {table} RENAME TO kept",
+        loose,
+        f"INSERT INTO {table} SELECT * FROM kept",
+        "DROP TABLE kept",
+        f"UPDATE {table} SET [{column}] = {value} WHERE rowid = 2",
+    )
+    refused_by_both(small, table, "altered")
+    code, report = cli(small.place.directory, "--structure")
+    assert (code, [f["code"] for f in report["findings"]]) == (1, ["schema-altered"])
 
 
 def test_a_table_becomes_a_view(small: Small) -> None:
@@ -134,8 +175,25 @@ def test_another_application(small: Small, cli: CLI) -> None:
 
 
 def test_another_schema_version(small: Small, cli: CLI) -> None:
-    alter(small, "PRAGMA user_version = 2")
+    alter(small, "PRAGMA user_version = 7")
     assert cli(small.place.directory)[0] == 3
+
+
+def test_a_database_of_the_schema_before_this_one(small: Small, cli: CLI) -> None:
+    """It is not tampered with: it is told to be older, and by which way its log is verified all the same."""
+    alter(
+        small,
+        "DROP INDEX entries_by_leaf",
+        "ALTER TABLE entries DROP COLUMN leaf_prefix",
+        "CREATE UNIQUE INDEX entries_by_leaf ON entries (leaf_hash)",
+        "PRAGMA user_version = 1",
+    )
+    code, report = cli(small.place.directory)
+    assert code == 3
+    assert "schema version 1, this build reads 2" in report["error"]
+    assert "anvil verify --tiles" in " ".join(report["error"].split())
+    with pytest.raises(NotALedger, match="schema version 1"):
+        Ledger.open(small.place.directory)
 
 
 @pytest.mark.parametrize(
@@ -164,6 +222,18 @@ def test_a_table_becomes_a_view_that_never_ends(
     for refusing in (Store.open, Store.open_readonly):
         with pytest.raises(SchemaAltered, match=f"{table} is a view"):
             refusing(small.place.database)
+
+
+def test_what_a_stranger_wrote_into_an_index_is_not_carried_out(small: Small) -> None:
+    """SQLite's own check of a file evaluates it for every row, and it can be any work; this one would only fail."""
+    alter(
+        small,
+        "PRAGMA writable_schema = ON",
+        "UPDATE sqlite_schema SET sql = sql || ' WHERE abs(stream_seq - stream_seq - 9223372036854775807 - 1)' "
+        "WHERE name = 'entries_by_event'",
+    )
+    refused_by_both(small, "entries_by_event", "altered")
+    assert {finding.code for finding in small.verify().findings} == {"schema-altered"}
 
 
 @pytest.mark.parametrize("name", ["ledger.db", "log.vkey"])

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
-import sqlite3
-from contextlib import closing
-
 import pytest
+from support.disclosing import disclosed
 from support.ledgers import (
     LOG,
     SEALED,
@@ -25,24 +22,6 @@ from support.ledgers import (
 from anvil.ledger.artifacts import disclosures
 from anvil.ledger.events import ArtifactDisclosed, StreamClosed, StreamOpened
 from anvil.ledger.store import Store
-
-
-def disclosed(small: Small, **changes: object) -> ArtifactDisclosed:
-    (private,) = (a for a in small.header(SEALED).artifacts if not a.is_public)
-    with closing(sqlite3.connect(small.place.database)) as db:
-        sql = "SELECT salt FROM openings WHERE commitment = ?"
-        (salt,) = db.execute(sql, [private.commitment]).fetchone()
-    true: dict[str, object] = {
-        "target": small.leaf(SEALED),
-        "artifact": "log",
-        "digest": f"sha256:{hashlib.sha256(LOG).hexdigest()}",
-        "size": len(LOG),
-        "salt": salt.hex(),
-        "extent": "bytes",
-        "reason": None,
-        "exceptions": (),
-    }
-    return ArtifactDisclosed.model_validate({**true, **changes})
 
 
 def record_it(small: Small, event: ArtifactDisclosed) -> None:

@@ -6,7 +6,8 @@ import sqlite3
 from contextlib import closing
 
 import pytest
-from support.ledgers import SIZE, Small, attack, push, refused, said, session
+from support.disclosing import disclosed
+from support.ledgers import SEALED, SIZE, Small, attack, push, refused, said, session
 
 from anvil.ledger.keychanges import find_key, revoke_key
 from anvil.ledger.recording import Ledger
@@ -45,3 +46,17 @@ def test_a_revocation(small: Small, whole: bool) -> None:
         refused(report, "store-damaged")
     else:
         refused(report, "signed-after-revocation", size)
+
+
+@pytest.mark.parametrize("how", ["the prefix is another", "the index has not the row"])
+def test_what_a_false_disclosure_names(small: Small, how: str) -> None:
+    """A verification from the middle on reads no older row; hidden, its target must not look as if it were none."""
+    state = small.state()
+    lie = disclosed(small, digest="sha256:" + "0" * 64)
+    with attack(small) as db:
+        push(db, *session(small.origin, small.key("operator"), lie))
+        if how == "the prefix is another":
+            db.execute('UPDATE entries SET leaf_prefix = 0 WHERE "index" = ?', [SEALED])
+    if how == "the index has not the row":
+        hide(small, "entries_by_leaf", SEALED)
+    refused(small.verify(state=state), "sealed-altered", SIZE + 1)

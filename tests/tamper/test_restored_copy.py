@@ -37,7 +37,9 @@ def test_the_anchor_tells(older: Small, cli: CLI) -> None:
 
 
 def test_nothing_is_appended_any_more(older: Small) -> None:
-    with pytest.raises(RolledBack, match=f"{SIZE + 3} entries were signed for, the database holds {SIZE}"):
+    with pytest.raises(
+        RolledBack, match=f"{SIZE + 3} entries had been signed for, the database holds {SIZE}"
+    ):
         Ledger.open(older.place.directory)
 
 

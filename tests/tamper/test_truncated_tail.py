@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 from support.ledgers import OTHER_STREAM, SIZE, STREAM, Small, attack, push, refused, session, sign_head
 
+from anvil.ledger.wording import counted
+
 CLI = Callable[..., tuple[int, dict[str, Any]]]
 
 
@@ -29,7 +31,7 @@ def test_the_anchor_knows_how_far_it_went(small: Small, events: int, checkpoints
     report = small.verify()
     refused(report, "rolled-back", size, exit_code=4)
     said = [(f.expected, f.found) for f in report.findings if f.message.startswith("the anchor")]
-    assert said == [(f"{SIZE} entries", f"{size} entries")]
+    assert said == [(counted(SIZE, "entry"), counted(size, "entry"))]
 
 
 def test_the_command_line_names_both_sizes(small: Small, cli: CLI) -> None:

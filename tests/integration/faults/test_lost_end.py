@@ -28,7 +28,7 @@ def test_the_write_ahead_log_deleted_after_a_crash(place: Path, tmp_path: Path) 
     assert f"the anchor knows of {anchored} entries, there are 5" in ran.out
     for arguments in (("observe", "x", "--status", "declared"), ("checkpoint",), ("backup", tmp_path / "b")):
         faults.anvil(place, *arguments).refused(
-            f"was rolled back: {anchored} entries were signed for, the database holds 5"
+            f"was rolled back: {anchored} entries had been signed for, the database holds 5"
         )
     with pytest.raises(RolledBack):
         Ledger.open(place)

@@ -318,7 +318,7 @@ def test_nothing_is_signed_by_a_process_whose_database_lost_its_end(place: Path,
     source.close()
     target.close()
     record(ledger, ledger.signer("operator"), [faults.said("a second history")], purpose="run")
-    with pytest.raises(RolledBack, match="12 entries were signed for, the database holds 10"):
+    with pytest.raises(RolledBack, match="12 entries had been signed for, the database holds 10"):
         ledger.checkpoint()
     with faults.reading(place) as store:
         assert [at for at, _ in store.checkpoints()] == [2, 7]
