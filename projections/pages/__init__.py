@@ -10,24 +10,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from importlib.resources import files
 from typing import Any
 
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 
 from anvil.projections.pages import failure, lanes, summary, written
+from anvil.projections.pages.checking import commands
+from anvil.projections.pages.glossary import used
+from anvil.projections.pages.limits import told
 from anvil.projections.pages.view import view
 from anvil.projections.provenance import State
 from anvil.projections.record import Record
 from anvil.projections.rendering import Draft
 
-PARTS: dict[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
+PARTS: dict[str, Callable[[Mapping[str, Any], Sequence[str]], dict[str, Any]]] = {
     "candidate-failure.v1": failure.parts,
     "sanitized-qualification-summary.v1": summary.parts,
     "qwen38-27b-qualification-summary.v1": lanes.parts,
 }
-"""Document to what its layouts print besides its leaves."""
+"""Document to what its layouts print besides its leaves, made of these and of the sentences of its evidence limit."""
 
 
 def page(draft: Draft, state: State, record: Record, form: str, fingerprint: str | None = None) -> str:
@@ -41,7 +44,12 @@ def page(draft: Draft, state: State, record: Record, form: str, fingerprint: str
     if form not in ("md", "html"):
         raise ValueError(f"no page is made as {form!r}")
     shown = {**view(draft, state, record), "fingerprint": fingerprint}
-    shown |= PARTS[draft.document.name](shown["document"])
+    shown |= PARTS[draft.document.name](shown["document"], shown["limits"])
+    shown["told"] = told(shown["limits"], shown.get("besides", ()))
+    shown["commands"] = commands(draft, state.size - 1, shown["leaves"])
+    shown["words"] = used(
+        (*(one.text for one in shown["leaves"]), *(one.pointer for one in shown["leaves"]), *shown["limits"])
+    )
     environment = _written() if form == "md" else _drawn(shown.get("order", ()))
     return environment.get_template(f"{draft.document.name}.{form}.j2").render(shown)
 

@@ -10,14 +10,17 @@ from markupsafe import Markup
 
 from anvil.projections.pages.comparisons import Comparison, Row
 from anvil.projections.pages.lanes import Rung
-from anvil.projections.pages.view import Shown
+from anvil.projections.pages.view import WORDS, Shown
 from anvil.projections.plots import Point, bars, ladder, patterns
 from anvil.projections.plots import Rung as Drawn
 
 
 @dataclass(frozen=True)
 class Drawing:
-    """The plots of a page. A name has the same pattern in all of them, by its place in `order`."""
+    """The plots of a page. A name has the same pattern in all of them, by its place in `order`.
+
+    A name that has none there is a variant within one of them, such as a cold and a warm cache, and grey.
+    """
 
     order: Sequence[str]
 
@@ -44,13 +47,16 @@ class Drawing:
             for number, (name, members) in enumerate(series)
             for rung in members
         ]
-        return ladder("Time to first token by size of the prompt", "prompt tokens", rungs)
+        return ladder(
+            "Time to first token by size of the prompt", "prompt tokens", rungs, "time to first token, "
+        )
 
     def functions(self) -> dict[str, Callable[..., Any]]:
         """Return what a layout can call, by name."""
         return {"bars": self.bars, "ladder_plot": self.ladder, "patterns": patterns}
 
     def _point(self, label: str, number: int, figure: Shown, unit: str, runs: str) -> Point:
-        series = self.order.index(label) if label in self.order else number
-        words = (figure.word, figure.note, figure.pointer)
-        return Point(series, label, figure.number, figure.text, unit, figure.status, *words, runs)
+        is_variant = bool(self.order) and label not in self.order
+        series = number if is_variant or not self.order else self.order.index(label)
+        words = (WORDS[figure.status][1], figure.note, figure.pointer)
+        return Point(series, label, figure.number, figure.text, unit, figure.status, *words, runs, is_variant)

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from anvil.projections.pages.matrix import Cell, judged
 from anvil.projections.pages.verdicts import explained
 from anvil.projections.pages.view import items
 
-_CHECKS = ("preflight_default", "preflight_no_thinking")
+_CHECKS = {"preflight_default": "checks as served", "preflight_no_thinking": "checks with thinking off"}
 
 
-def parts(document: Mapping[str, Any]) -> dict[str, Any]:
+def parts(document: Mapping[str, Any], limits: Sequence[str] = ()) -> dict[str, Any]:
     """Return what the layout prints besides the document's leaves."""
     attempts = items(document["attempts"])
     return {
@@ -20,10 +20,11 @@ def parts(document: Mapping[str, Any]) -> dict[str, Any]:
         "verdicts": explained([document["status"].text]),
         "matrix_rows": [_outcomes(attempt) for attempt in attempts],
         "unchecked": [
-            number
-            for number, attempt in enumerate(attempts, 1)
-            if not any(name in attempt for name in _CHECKS)
+            (words, numbers)
+            for name, words in _CHECKS.items()
+            if (numbers := [number for number, attempt in enumerate(attempts, 1) if name not in attempt])
         ],
+        "says_more": _says_more(document["evidence_limit"].text, limits),
     }
 
 
@@ -31,3 +32,12 @@ def _outcomes(attempt: Mapping[str, Any]) -> tuple[Cell | None, ...]:
     """Return health and both kinds of checks as cells of the matrix. Health is a status, and no outcome."""
     checks = (judged(attempt[name]) if name in attempt else None for name in _CHECKS)
     return (Cell(attempt["health"], "said"), *checks)
+
+
+def _says_more(text: str, limits: Sequence[str]) -> bool:
+    """Say whether the document's own evidence limit says anything that these sentences, which stand on the page, do not."""
+    if any(text in sentence for sentence in limits):
+        return False
+    for sentence in limits:
+        text = text.replace(sentence, "", 1)
+    return bool(text.strip())

@@ -26,10 +26,11 @@ def markdown(value: object) -> str:
     text = _BLANKS.sub(" ", str(value))
     if not _NOTICED.search(text):
         return _BLOCK_START.sub(r"\1\4\\\2\3\5", _EMPHASIS.sub(r"\\_", text.translate(_MARKS)))
-    return "\\|".join(_code(part) for part in text.split("|"))
+    return "\\|".join(fenced(part) for part in text.split("|"))
 
 
-def _code(text: str) -> str:
+def fenced(text: str) -> str:
+    """Return text of one line as code, whatever stands in it."""
     if not text.strip():
         return text
     longest = max((len(run) for run in re.findall(r"`+", text)), default=0)

@@ -40,8 +40,14 @@ def outline(document: Mapping[str, Any], level: int = 2) -> list[Block]:
             if key == side_by_side[0]:
                 made.append(_compared({name: document[name] for name in side_by_side}))
         else:
-            made += _blocks(key.replace("_", " "), value, level)
+            made += _blocks(_words(key), value, level)
     return made
+
+
+def _words(key: str) -> str:
+    """Return a key in words; what stands in brackets behind it names somebody, and stays."""
+    name, bracket, whose = key.partition(" (")
+    return f"{name.replace('_', ' ')}{bracket}{whose}"
 
 
 def _blocks(name: str, value: Any, level: int) -> list[Block]:

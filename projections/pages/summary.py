@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from anvil.projections.pages.comparisons import compared
 from anvil.projections.pages.importedevidence import SECTION, blocks
+from anvil.projections.pages.limits import loads
 from anvil.projections.pages.matrix import judged, listed, matrix
 from anvil.projections.pages.outline import outline
 from anvil.projections.pages.seen import seen
+from anvil.projections.pages.setup import copies
 from anvil.projections.pages.verdicts import NOT_TAKEN, explained
 from anvil.projections.pages.view import Shown, items, members
 
+_FILES = "artifact_safety"
 _LONGEST = "near_limit_context"
 _SHOWN_FIRST = ("retained_failures_and_caveats", "observations", _LONGEST)
 
 
-def parts(document: Mapping[str, Any]) -> dict[str, Any]:
+def parts(document: Mapping[str, Any], limits: Sequence[str] = ()) -> dict[str, Any]:
     """Return what the layout prints besides the document's leaves."""
     candidates = members(document["candidates"])
     cells = {key: value for key, value in document.items() if key.startswith("capacity_")}
@@ -28,16 +31,20 @@ def parts(document: Mapping[str, Any]) -> dict[str, Any]:
     for name, left in (("functional", _but_checks), ("bounded_quality", _failures)):
         if not isinstance(document[name], Shown):  # an empty one stays: it says that none is recorded
             rest[name] = {key: left(value) for key, value in document[name].items()}
+    told_of = {one.name: loads(one.name, limits) for one in comparisons}
     verdicts = explained(one.text for value in candidates.values() for one in items(value["decision"]))
     return {
         "order": tuple(candidates),
         "verdicts": verdicts,
         "is_taken": not any(word in NOT_TAKEN for word, _ in verdicts),
         "comparisons": comparisons,
+        "told_of": told_of,
+        "besides": [sentence for sentences in told_of.values() for sentence in sentences],
+        "copies": copies(document["hardware"]["topology"]),
         "without_difference": [one.name.replace("_", " ") for one in comparisons if not one.differences],
         "matrix": matrix(_outcomes(document)),
         "observations": seen(document),
-        "rest": outline(rest, level=3),
+        "rest": outline(_named(rest), level=3),
         "imported": blocks(document),
     }
 
@@ -54,6 +61,18 @@ def _outcomes(document: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
         if isinstance(value, Mapping):
             found.setdefault(key, {})["near the limit of the context"] = judged(value["status"])
     return found
+
+
+def _named(rest: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the rest; what is looked at in files has the candidates whose files they are in each of its names."""
+    looked = {f"{key}{_whose(value)}": value for key, value in members(rest[_FILES]).items()}
+    return {key: looked or value if key == _FILES else value for key, value in rest.items()}
+
+
+def _whose(value: Any) -> str:
+    first = value if isinstance(value, Shown) else next(iter(items(value)), None)
+    about = first.about if isinstance(first, Shown) else ()
+    return f" ({', '.join(about)})" if about else ""
 
 
 def _but_checks(tested: Mapping[str, Any]) -> dict[str, Any]:

@@ -2,16 +2,19 @@
 
 1. The shape is that of the document: objects by key, lists in order. A list or object that is empty is one leaf,
    which says that none is recorded. Where a value is null, the reason stands in its place.
-2. How many leaves have which status is counted, and those that are null are listed by their reason, so that
-   a reader sees at once how strong the whole is and what is not there.
-3. A note names the events that figures rest on, by index; each event is told once, however many name it.
+2. How many leaves with a value have which status is counted, and those that are null are listed by their reason, so
+   that a reader sees at once how strong the whole is and what is not there. They have a sign of their own.
+3. What a person notes (a caveat, a gap) is no observation and no choice either: the page calls it what it is, as long
+   as nothing was kept of it.
+4. How sure a measured figure is stands beside it (`anvil.projections.pages.certainty`).
+5. A note names the events that figures rest on, by index; each event is told once, however many name it.
 """
 
 from __future__ import annotations
 
 import re
-from collections import defaultdict
-from collections.abc import Iterable
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -19,12 +22,17 @@ from typing import Any
 from anvil.ledger.public import EvidenceStatus
 from anvil.projections.environment import Leaf
 from anvil.projections.figures import STATUSES, Printed, Support, Value
+from anvil.projections.pages.certainty import Certainty, certainty
 from anvil.projections.provenance import State
 from anvil.projections.record import Kept, Record
 from anvil.projections.rendering import Draft
 
 WORDS: dict[EvidenceStatus, tuple[str, str, str]] = {
-    "retained-complete": ("●", "complete", "every raw byte behind it is kept and was there"),
+    "retained-complete": (
+        "●",
+        "complete",
+        "every raw byte behind it is kept and was there; this says nothing of how precise it is",
+    ),
     "retained-bounded-log": ("◕", "part kept", "a bounded part of the raw bytes is kept, such as a log"),
     "imported-artifact": ("◑", "imported", "a file that another tool made is kept whole"),
     "operator-observed-incomplete": (
@@ -38,6 +46,14 @@ WORDS: dict[EvidenceStatus, tuple[str, str, str]] = {
 }
 """The sign and the short word for a status on a page, and what it means. The fuller, the stronger."""
 
+NOTED = ("¶", "noted", "what a person noted, no evidence kept")
+"""The same for what a person notes (rule 3)."""
+
+ABSENT = ("∅", "no value")
+"""The sign and the word for what has no value, whatever its status."""
+
+_OF_ATTEMPT = re.compile(r"^/attempts/([0-9]+)/([a-z_]+)$")
+_NOTE = re.compile(r"^(?:(?:caveat|gap)\.noted/[0-9]+ text|each caveat)$")
 
 _STATED = re.compile(r"^([a-z_]+\.[a-z_]+/[0-9]+) [a-z0-9_.]+$")
 """The rule of what is read from a field of an event."""
@@ -60,23 +76,32 @@ class Shown:
     pointer: str
     number: Fraction | None
     """What it is as a number, exactly as printed; None where it is none."""
+    sure: Certainty | None = None
+    """How sure it is; None where its rule does not say (rule 4)."""
+    rule: str = ""
+    """How it was made."""
+    about: tuple[str, ...] = ()
+    """The candidates that the events behind it are about."""
 
 
 def view(draft: Draft, state: State, record: Record) -> dict[str, Any]:
     """Return what a layout can print, by name."""
     notes: dict[Support, int] = {}
     leaves = {leaf.pointer: leaf for leaf in draft.rendered.leaves if leaf.kind in ("leaf", "empty")}
-    shown = {pointer: _shown(leaf, notes) for pointer, leaf in leaves.items()}
+    about = {kept.entry_hash: kept.subject.candidate for kept in record.campaigns[draft.campaign].every()}
+    shown = {pointer: _shown(leaf, notes, about) for pointer, leaf in leaves.items()}
     limits = draft.limit.sentences(printed={leaf.value for leaf in leaves.values()})
     return {
         "title": draft.document.title,
         "schema": draft.rendered.document["schema"],
+        "leaves": tuple(shown.values()),
         "document": _mirrored(draft.rendered.document, "", shown),
         "limits": [text for text in limits if text not in draft.limit.failed],
         "failed": draft.limit.failed,
         "is_synthetic": draft.is_synthetic,
         "campaign": draft.campaign,
-        "legend": _legend([leaf.status for leaf in leaves.values()]),
+        "legend": _legend(shown.values()),
+        "noted": NOTED if any(one.word == NOTED[1] for one in shown.values()) else None,
         "nulls": _nulls(shown.values()),
         **_notes(notes, draft, record),
         "ledger": {"origin": state.origin, "size": state.size, "last": state.size - 1, "root": state.root},
@@ -95,12 +120,21 @@ def items(value: Any) -> list[Any]:
     return [] if isinstance(value, Shown) else list(value)
 
 
-def _shown(leaf: Leaf, notes: dict[Support, int]) -> Shown:
+def _shown(leaf: Leaf, notes: dict[Support, int], about: Mapping[str, str | None]) -> Shown:
     number = notes.setdefault(leaf.support, len(notes) + 1)
-    sign, word, meaning = WORDS[leaf.status]
+    sign, word, meaning = NOTED if _is_noted(leaf) else WORDS[leaf.status]
     title = f"{leaf.status}: {meaning}. Rule: {leaf.rule}"
     is_null, value = leaf.value is None, _number(leaf.value)
-    return Shown(_text(leaf), is_null, leaf.status, sign, word, title, number, leaf.pointer, value)
+    sure = None if is_null else certainty(leaf.rule)
+    sign, word = ABSENT if is_null else (sign, word)
+    named = sorted({name for event in leaf.support.events if (name := about.get(event)) is not None})
+    own = (_text(leaf), is_null, leaf.status, sign, word, title, number, leaf.pointer, value)
+    return Shown(*own, sure, leaf.rule, tuple(named))
+
+
+def _is_noted(leaf: Leaf) -> bool:
+    """Say whether it is a person's note, of which nothing is kept (rule 3)."""
+    return leaf.status == "declared" and not leaf.support.artifacts and bool(_NOTE.match(leaf.rule))
 
 
 def _number(value: Value) -> Fraction | None:
@@ -109,12 +143,14 @@ def _number(value: Value) -> Fraction | None:
     return None
 
 
-def _legend(statuses: list[EvidenceStatus]) -> list[dict[str, Any]]:
-    """Return each status that occurs, strongest first, and how many leaves have it (rule 2)."""
+def _legend(shown: Iterable[Shown]) -> list[dict[str, Any]]:
+    """Return each status that occurs, strongest first and notes last, and how many leaves have it (rule 2)."""
+    counts = Counter((one.status, one.word) for one in shown if not one.is_null)
+    kinds = [(status, *WORDS[status]) for status in STATUSES] + [("declared", *NOTED)]
     return [
-        {"status": status, "sign": sign, "word": word, "meaning": meaning, "count": statuses.count(status)}
-        for status, (sign, word, meaning) in ((status, WORDS[status]) for status in STATUSES)
-        if status in statuses
+        {"status": status, "sign": sign, "word": word, "meaning": meaning, "count": counts[status, word]}
+        for status, sign, word, meaning in kinds
+        if counts[status, word]
     ]
 
 
@@ -124,7 +160,20 @@ def _nulls(shown: Iterable[Shown]) -> list[dict[str, Any]]:
     for leaf in shown:
         if leaf.is_null:
             reasons.setdefault(leaf.text, []).append(leaf.pointer)
-    return [{"reason": reason, "pointers": pointers} for reason, pointers in reasons.items()]
+    return [{"reason": reason, "pointers": _places(pointers)} for reason, pointers in reasons.items()]
+
+
+def _places(pointers: Iterable[str]) -> list[str]:
+    """Return where leaves are: of attempts by their numbers, as they stand on the page, else by their pointers."""
+    places: dict[str, list[str]] = {}
+    for pointer in pointers:
+        found = _OF_ATTEMPT.match(pointer)
+        name = pointer if found is None else found[2].replace("_", " ")
+        places.setdefault(name, []).extend([str(int(found[1]) + 1)] if found else [])
+    numbered = {
+        name: f"{'attempt' if len(of) == 1 else 'attempts'} {', '.join(of)}" for name, of in places.items()
+    }
+    return [f"{name} of {numbered[name]}" if of else name for name, of in places.items()]
 
 
 def _text(leaf: Leaf) -> str:
@@ -153,7 +202,7 @@ def _mirrored(value: Any, pointer: str, shown: dict[str, Shown]) -> Any:
 
 
 def _notes(notes: dict[Support, int], draft: Draft, record: Record) -> dict[str, Any]:
-    """Return the notes, and every event that one of them names, once, in the order of the ledger (rule 3)."""
+    """Return the notes, and every event that one of them names, once, in the order of the ledger (rule 5)."""
     every = sorted(record.campaigns[draft.campaign].every(), key=lambda kept: kept.index)
     index_of = {kept.entry_hash: kept.index for kept in every}
     cited = frozenset().union(*(support.events for support in notes))

@@ -9,21 +9,28 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from anvil.ledger.wording import counted
-from anvil.projections.pages.comparisons import Comparison
-from anvil.projections.pages.inert import markdown
+from anvil.projections.pages.answers import Line
+from anvil.projections.pages.comparisons import Comparison, Difference
+from anvil.projections.pages.inert import fenced, markdown
 from anvil.projections.pages.lanes import Rung
+from anvil.projections.pages.limits import Told
 from anvil.projections.pages.matrix import Cell, Matrix
 from anvil.projections.pages.outline import Block
 from anvil.projections.pages.seen import Seen
+from anvil.projections.pages.setup import Differing
 from anvil.projections.pages.view import Shown
 
-WIDEST = 44
+WIDEST = 52
 _MARKS = {"passed": "✓ ", "failed": "✗ ", "said": ""}
 _NOT_STATED = "not stated"
+_LEGEND = (
+    "✓ passed; ✗ failed, in whole or in part; what has neither is said in words that are not judged here; *not stated* is "
+    "no failure: the document says nothing there."
+)
 
 
 class Inert(str):
@@ -41,6 +48,29 @@ def figure(shown: Shown, unit: str = "") -> Inert:
     """Return a figure with its mark (rule 1)."""
     behind = f" {markdown(unit)}" if unit and not shown.is_null else ""
     return Inert(f"{markdown(shown.text)}{behind} {shown.sign}{shown.note}")
+
+
+def code(text: str) -> Inert:
+    """Return text as code."""
+    return Inert(fenced(text))
+
+
+def mark(shown: Shown) -> Inert:
+    """Return the mark of a figure alone."""
+    return Inert(f"{shown.sign}{shown.note}")
+
+
+def measured(shown: Shown, unit: str = "") -> Inert:
+    """Return a figure with its mark, and how sure it is."""
+    sure = f" ({shown.sure.words})" if shown.sure else ""
+    return Inert(f"{figure(shown, unit)}{sure}")
+
+
+def difference(one: Difference) -> Inert:
+    """Return a difference with its sign, what it means, and how sure it is."""
+    words = f", {one.words}" if one.words else ""
+    sure = f" ({one.figure.sure.words})" if one.figure.sure else ""
+    return Inert(f"{one.plus}{figure(one.figure, '%')}{words}{sure}")
 
 
 def joined(shown: Shown | Sequence[Shown]) -> Inert:
@@ -71,6 +101,50 @@ def strength(legend: Sequence[dict[str, Any]]) -> Inert:
     return table(("Evidence", "Figures", "Means"), rows)
 
 
+def loads(told: Told) -> Inert:
+    """Return how many requests stand behind each load."""
+    head = ("Load of", "Protocol", "Cells", "Requests completed in each", "Runs")
+    rows = [(one.of, one.protocol, ", ".join(one.cells), one.requests, one.runs) for one in told.loads]
+    return table(head, rows)
+
+
+def noting(noted: tuple[str, str, str] | None) -> Inert:
+    """Return what is said of notes behind the words that bring them; nothing where there are none."""
+    return Inert("" if noted is None else f" ({noted[0]} {noted[2]})")
+
+
+def on(count: Shown, product: Shown, size: Shown, unit: str, copies: str) -> Inert:
+    """Return what it ran on."""
+    if count.is_null or count.text == "0":
+        return Inert(f"{'' if count.is_null else 'GPUs: '}{figure(count)}")
+    behind = f"; {copies}" if copies else ""
+    return Inert(f"{figure(count)} \N{MULTIPLICATION SIGN} {figure(product)}, {figure(size, unit)}{behind}")
+
+
+def placed(hardware: Mapping[str, Shown]) -> Inert:
+    """Return how it was placed, as an item of a list; nothing where that is not known."""
+    topology = hardware["topology"]
+    return Inert("" if topology.is_null else f"- Placed: {figure(topology)}\n")
+
+
+def settings(differing: Sequence[Differing]) -> Inert:
+    """Return the settings in which lanes differ."""
+    made = []
+    for one in differing:
+        values = (f"{markdown(name)} {_stated(shown)}" for name, shown in one.values)
+        made.append(f"{markdown(one.name.replace('_', ' '))} ({'; '.join(values)})")
+    return Inert("; ".join(made))
+
+
+def answer(line: Line) -> Inert:
+    """Return one line of what is faster."""
+    sides = (
+        f"{markdown(side.name)} {measured(side.figure, side.unit)}{', ' if side.word else ''}{side.word}"
+        for side in line.sides
+    )
+    return Inert(f"{markdown(line.words)} ({markdown(line.hint)}): {'; '.join(sides)}")
+
+
 def meanings(verdicts: Sequence[tuple[str, str]]) -> Inert:
     """Return what the words of verdicts mean, as items of a list."""
     return Inert("\n".join(f"- *{markdown(word)}*: {markdown(meaning)}" for word, meaning in verdicts))
@@ -79,9 +153,27 @@ def meanings(verdicts: Sequence[tuple[str, str]]) -> Inert:
 def differences(comparison: Comparison, number: int) -> Inert:
     """Return one difference of a comparison, metric by metric."""
     found = [(row, row.differences[number]) for row in comparison.rows]
-    rows = [(row.metric.full, figure(one.figure, "%"), one.word) for row, one in found if one is not None]
-    drawn = table((comparison.differences[number], comparison.name, ""), rows)
-    return Inert(f"{drawn}\n\nEvidence of these figures: {_evidence(comparison)}.")
+    rows = [(row.metric.full, difference(one)) for row, one in found if one is not None]
+    drawn = table((comparison.differences[number], comparison.name), rows)
+    return Inert(f"{drawn}\n\n{evidence_of(comparison)}")
+
+
+def alone(comparison: Comparison) -> Inert:
+    """Return the figures of a comparison as a list, metric by metric."""
+    lines = [
+        f"- {markdown(row.metric.full)}: {measured(cell, row.metric.unit)}"
+        for row in comparison.rows
+        for cell in row.cells
+        if cell is not None
+    ]
+    return Inert("\n".join([*lines, "", evidence_of(comparison)]) if lines else "")
+
+
+def evidence_of(comparison: Comparison) -> Inert:
+    """Return how strong the evidence of a comparison's figures is, and whether nothing says how sure they are."""
+    if not comparison.evidence:
+        return Inert("")
+    return Inert(f"Evidence of these figures: {_evidence(comparison)}. {comparison.unsure}".rstrip())
 
 
 def side_by_side(comparison: Comparison) -> Inert:
@@ -93,10 +185,7 @@ def side_by_side(comparison: Comparison) -> Inert:
     ]
     for row in comparison.rows:
         cells = (_stated(cell, row.metric.unit) for cell in row.cells)
-        against = (
-            Inert(f"{figure(one.figure, '%')} {one.word}".rstrip()) if one else _NOT_STATED
-            for one in row.differences
-        )
+        against = (difference(one) if one else _NOT_STATED for one in row.differences)
         rows.append([row.name.replace("_", " "), *cells, *against])
     if not comparison.columns:
         return Inert("\n".join(facts))
@@ -108,7 +197,8 @@ def outcomes(matrix: Matrix, corner: str) -> Inert:
     """Return which checks passed."""
     if not matrix.rows:
         return Inert("The document has no outcome of a check or a suite.")
-    return table((corner, *matrix.columns), [(name, *map(_outcome, cells)) for name, cells in matrix.rows])
+    drawn = table((corner, *matrix.columns), [(name, *map(_outcome, cells)) for name, cells in matrix.rows])
+    return Inert(f"{drawn}\n\n{_LEGEND}")
 
 
 def attempts_table(rows: Sequence[Sequence[Cell | None]]) -> Inert:
@@ -121,7 +211,7 @@ def rungs(ladder: Sequence[tuple[str, Sequence[Rung]]]) -> Inert:
     """Return the ladders, one line for each rung."""
     head = ("Lane", "Actual prompt tokens", "Time to first token", "Outcome")
     rows = [
-        (name, figure(rung.size), figure(rung.time, "s"), _outcome(rung.outcome))
+        (name, figure(rung.size), measured(rung.time, "s"), _outcome(rung.outcome))
         for name, members in ladder
         for rung in members
     ]
@@ -171,8 +261,8 @@ def table(head: Sequence[object], rows: Sequence[Sequence[object]]) -> Inert:
 def functions() -> dict[str, Callable[..., Any]]:
     """Return what a layout can call, by name."""
     offered: tuple[Callable[..., Any], ...] = (
-        figure, joined, listing, observed, strength, meanings, differences, side_by_side, outcomes, attempts_table, rungs,
-        outlined, support, event_list,
+        code, figure, mark, measured, joined, listing, observed, strength, loads, noting, on, placed, settings, answer, meanings,
+        differences, alone, evidence_of, side_by_side, outcomes, attempts_table, rungs, outlined, support, event_list,
     )  # fmt: skip
     return {function.__name__: function for function in offered}
 
@@ -184,7 +274,7 @@ def _events_of(note: dict[str, Any]) -> str:
 
 
 def _stated(cell: Shown | None, unit: str = "") -> str:
-    return _NOT_STATED if cell is None else figure(cell, unit)
+    return _NOT_STATED if cell is None else measured(cell, unit)
 
 
 def _evidence(comparison: Comparison) -> str:
@@ -192,7 +282,11 @@ def _evidence(comparison: Comparison) -> str:
 
 
 def _outcome(cell: Cell | None) -> str:
-    return _NOT_STATED if cell is None else Inert(f"{_MARKS[cell.mark]}{figure(cell.figure)}")
+    if cell is None:
+        return _NOT_STATED
+    if cell.is_listed:
+        return Inert(f"{_MARKS[cell.mark]}passed {cell.figure.sign}{cell.figure.note}")
+    return Inert(f"{_MARKS[cell.mark]}{figure(cell.figure)}")
 
 
 def _line(cells: Sequence[str], widths: Sequence[int]) -> str:

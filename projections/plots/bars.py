@@ -43,7 +43,14 @@ def _bar(canvas: Canvas, point: Point, y: int, scale: Scale) -> None:
     if point.number is None:
         canvas.rectangle(Fraction(1, 2), top, WIDTH - 1, THICK, class_="gap")
     else:
-        canvas.rectangle(0, top, scale.at(point.number), THICK, fill=fill(point.series), class_="bar")
+        canvas.rectangle(
+            0,
+            top,
+            scale.at(point.number),
+            THICK,
+            fill=fill(point.series, is_variant=point.is_variant),
+            class_="bar",
+        )
     canvas.line(0, top - 2, 0, top + THICK + 2, "axis")
 
 

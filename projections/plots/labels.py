@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-LETTER = Fraction(11, 2)
+LETTER = Fraction(13, 2)
 """How wide a letter is about; a little more than most are."""
 HIGH = 11
 _CLEAR = 7

@@ -31,8 +31,8 @@ class Rung:
     has_passed: bool
 
 
-def ladder(title: str, across: str, rungs: Sequence[Rung]) -> Markup:
-    """Return a mark for each rung at its size (`across` says of what) and its time, both axes from 0.
+def ladder(title: str, across: str, rungs: Sequence[Rung], up: str = "") -> Markup:
+    """Return a mark for each rung at its size (`across` says of what) and its time (`up`, and its unit), both axes from 0.
 
     Straight dashes join the rungs of a series, to be told apart and for nothing else. A rung without a time
     stands on the axis, crossed out; one without a size is named below.
@@ -47,7 +47,7 @@ def ladder(title: str, across: str, rungs: Sequence[Rung]) -> Markup:
     for number, (series, label) in enumerate(names):
         shape(canvas, series, 8, 10 + number * LINE, is_filled=True)
         canvas.text(label, 20, 14 + number * LINE, "name")
-    unit = rungs[0].point.unit if rungs else ""
+    unit = f"{up}{rungs[0].point.unit}" if rungs else ""
     floor = foot + HEIGHT - TOP - BOTTOM
     _axes(canvas, wide, high, floor, (unit, across))
     for series, _label in names:
@@ -83,7 +83,7 @@ def _axes(canvas: Canvas, wide: Scale, high: Scale, floor: int, units: tuple[str
         x = LEFT + wide.at(tick)
         canvas.line(x, floor, x, floor + 4, "axis")
         canvas.text(spelled(tick), x, floor + 17, "tick middle")
-    canvas.text(units[0], LEFT - 6, floor - high.length - 12, "tick end")
+    canvas.text(units[0], 0, floor - high.length - 14, "tick")
     canvas.text(units[1], WIDTH - RIGHT, floor + 33, "tick end")
 
 

@@ -26,22 +26,26 @@ _TILES = (
 )
 _TURNED = {1: ' patternTransform="rotate(45)"', 4: ' patternTransform="rotate(45)"'}
 
+_NEUTRAL = "v"
+"""The class of what belongs to no series."""
+
 _R = Fraction(5)
 
 
 def patterns() -> Markup:
     """Return the element that a page holds once."""
     made = "".join(
-        f'<pattern id="series-{n}" width="8" height="8" patternUnits="userSpaceOnUse"{_TURNED.get(n, "")}>'
-        f"{tile.format(n=n)}</pattern>"
+        f'<pattern id="{name}-{n}" width="8" height="8" patternUnits="userSpaceOnUse"{_TURNED.get(n, "")}>'
+        f"{tile.format(n=n if name == 'series' else _NEUTRAL)}</pattern>"
+        for name in ("series", "variant")
         for n, tile in enumerate(_TILES)
     )
     return Markup(f'<svg class="patterns" aria-hidden="true"><defs>{made}</defs></svg>\n')  # noqa: S704  # all ours
 
 
-def fill(series: int) -> str:
-    """Return what a bar of a series is filled with."""
-    return f"url(#series-{series % SERIES})"
+def fill(series: int, *, is_variant: bool = False) -> str:
+    """Return what a bar of a series is filled with; that of a variant is grey, in a pattern of its own."""
+    return f"url(#{'variant' if is_variant else 'series'}-{series % SERIES})"
 
 
 def shape(canvas: Canvas, series: int, x: Length, y: Length, *, is_filled: bool) -> None:

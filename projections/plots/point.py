@@ -29,6 +29,8 @@ class Point:
     """Where it stands in the document (RFC 6901)."""
     runs: str = ""
     """How many runs it was made of, as the document prints it; empty where it does not say."""
+    is_variant: bool = False
+    """Whether it is a variant within one series of the page: it then has a shade of its own, and no series' colour."""
 
     @property
     def value(self) -> str:

@@ -65,7 +65,8 @@ class Experiment:
                     words.append(f"{change} (named by the recipe)")
                     figures.append(planned.stated("only_change", at))
         told = "; ".join(words)
-        return compose("the settings that differ from the control", lambda *_: told, *figures)
+        rule = f"the settings that differ from the control, {self.control.key}"
+        return compose(rule, lambda *_: told, *figures)
 
     def notes(self, cells: tuple[Cell, ...]) -> Iterator[str]:
         """Yield where it cannot be compared with its control (rule 4)."""

@@ -35,6 +35,7 @@ from anvil.projections.measurements import (
     measure,
 )
 from anvil.projections.measurements.measures import Unit
+from anvil.projections.recorded import lengths
 from anvil.projections.recorded.campaign import Recorded, either, same
 
 
@@ -186,6 +187,11 @@ class Loads:
         for name, cell in named:
             yield from (f"Left out: {one.name}, since {one.words}." for one in cell.left_out)
             yield from _conditions(cell, name)
+        yield from lengths.differing(
+            [(cell.attempts[0] if by_attempt else str(cell.candidate), cell) for _, cell in named]
+        )
+        if by_attempt:
+            yield from _protocols(self.by_attempt)
         if any(cell.kind == "near-limit" for cell in self.by_candidate):
             yield (
                 "Near the limit, passed says that each request was answered whole; nothing was asked of what stood in "
@@ -286,7 +292,15 @@ def protocol(group: Sequence[Cell]) -> Figure:
 # --- words --------------------------------------------------------------------------------------------------
 
 
-def _planned(cell: Cell) -> str:
+def _protocols(cells: Sequence[Cell]) -> Iterator[str]:
+    """Yield what each capacity cell was, once for all attempts that had it alike: where no figure says it."""
+    planned = [
+        (f"{cell.protocol} {cell.cell}", cell) for cell in cells if cell.runs and cell.kind in CAPACITY
+    ]
+    yield from dict.fromkeys(f"Protocol, {name}: {_planned(cell, 'attempt')}." for name, cell in planned)
+
+
+def _planned(cell: Cell, of: str = "candidate") -> str:
     plan = cell.runs[-1].event
     load = (
         f"concurrency {plan.concurrency}"
@@ -297,7 +311,7 @@ def _planned(cell: Cell) -> str:
     tokens = "" if target is None else f"{target} prompt tokens{_off(cell, target)}; "
     ignores = ", end of text ignored" if plan.ignores_eos else ""
     return (
-        f"{counted(len(cell.runs), 'run')} of {counted(plan.expected, 'request')} per candidate; {tokens}"
+        f"{counted(len(cell.runs), 'run')} of {counted(plan.expected, 'request')} per {of}; {tokens}"
         f"{plan.output_cap_tokens}-token output cap{ignores}; {load}; latencies and rates are means over runs of "
         "each run's nearest-rank p50, the aggregate is the mean over runs of each run's own value"
     )

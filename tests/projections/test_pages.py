@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from html import unescape
 from html.parser import HTMLParser
 
 import pytest
@@ -183,7 +184,8 @@ def test_the_markdown_page_has_our_blocks_and_no_others(campaign: Laguna) -> Non
         "What was not tested?",
         "How strong is the evidence?",
         "Attempts",
-        "What the document says of its evidence",
+        "Words",
+        "How to check it",
         "Support",
         "Events",
     ]
@@ -223,8 +225,36 @@ def test_a_check_that_failed_is_marked_and_health_is_not(html: str) -> None:
 
 
 def test_attempts_without_checks_are_named(html: str) -> None:
-    assert "No checks are recorded for attempts 2, 3, 5, 6." in html
+    assert "No checks as served are recorded for attempts 2, 3, 4, 5, 6." in html
+    assert "No checks with thinking off are recorded for attempts 2, 3, 5, 6." in html
 
 
 def test_what_is_null_says_why(html: str) -> None:
     assert "the health request was not recorded</bdi>" in html
+    assert "health of attempts 2, 3, 5, 6" in html
+    mark = html.partition("the health request was not recorded</bdi>")[2].partition("</a>")[0]
+    assert "∅" in mark  # no sign of strength, as if it were a figure
+    assert "no value" in mark
+
+
+def test_the_evidence_limit_stands_once(html: str) -> None:
+    sentence = "Not kept for attempts 3 and 5 (nothing is attached): any raw evidence."
+    assert html.count(sentence) == 1
+    assert 'data-at="/evidence_limit"' in html
+
+
+@pytest.mark.parametrize("form", ["md", "html"])
+def test_a_page_says_how_it_is_checked_with_whole_commands(campaign: Laguna, form: str) -> None:
+    made = unescape(paged(campaign, form))
+    found = re.search(
+        r"anvil why document\.json (/\S+) --campaign (\S+) --candidate (\S+) --as-of ([0-9]+)", made
+    )
+    assert found is not None
+    with opened(campaign.place, None) as ledger:
+        drawn = draft(ledger.record, ledger.artifacts, find("candidate-failure.v1"))
+        assert drawn.rendered.leaf(found[1]) is not None
+        assert (found[2], found[3], int(found[4])) == (drawn.campaign, drawn.candidate, ledger.state.size - 1)
+    assert (
+        f"anvil render candidate-failure.v1 --campaign {found[2]} --candidate {found[3]} --as-of {found[4]} > document.json"
+        in made
+    )

@@ -97,14 +97,18 @@ def test_long_names_and_reasons_take_lines_of_their_own() -> None:
     assert "".join(lines).count("c") >= 64
 
 
-def test_series_differ_without_colour() -> None:
-    drawn = bars("ttft", [point(number) for number in range(SERIES)])
-    fills = re.findall(r'fill="(url\(#series-\d\))"', drawn)
+@pytest.mark.parametrize("is_variant", [False, True])
+def test_series_differ_without_colour(is_variant: bool) -> None:
+    kind = "variant" if is_variant else "series"
+    drawn = bars("ttft", [replace(point(number), is_variant=is_variant) for number in range(SERIES)])
+    fills = re.findall(rf'fill="(url\(#{kind}-\d\))"', drawn)
     assert len(set(fills)) == SERIES
     page = str(patterns())
-    tiles = re.findall(r"<pattern [^>]*>(.*?)</pattern>", page)
-    assert len({re.sub(r"s\d", "", tile) for tile in tiles}) == SERIES
+    tiles = re.findall(rf'<pattern id="{kind}[^>]*>(.*?)</pattern>', page)
+    assert len({re.sub(r'class="s\d"', "", tile) for tile in tiles}) == SERIES
     assert all(fill[5:-1] in page for fill in fills)
+    colours = {colour for tile in tiles for colour in re.findall(r"\bs[0-9v]\b", tile)}
+    assert colours == ({"sv"} if is_variant else {f"s{number}" for number in range(SERIES)})
 
 
 # --- what a ladder says ----------------------------------------------------------------------------------------
@@ -241,6 +245,6 @@ def test_the_bytes_are_those_of_the_golden_file() -> None:
     """A newer library that writes other bytes makes published pages others: seen here first."""
     points = [point(0, "554.3", runs="5"), point(1, "429.3"), point(2, None)]
     rungs = [rung(31_225), rung(139_428, passed=False, of=point(1, "42.04"))]
-    made = bars("ttft", points) + ladder("ttft by size", "prompt tokens", rungs)
+    made = bars("ttft", points) + ladder("ttft by size", "prompt tokens", rungs, "time, ")
     golden = Path(__file__).parent / "golden" / "plots.svg"
     assert made == golden.read_text(encoding="utf-8")

@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
+from support.fine.side_by_side import side_by_side
 from support.importing import imported, rendered
 from support.published import DOCUMENTS as PUBLISHED
 from support.published import lanes, spelled, summary
@@ -15,6 +16,7 @@ from anvil.projections import pages
 from anvil.projections.document import DOCUMENTS
 from anvil.projections.pages import PARTS
 from anvil.projections.pages.comparisons import compared
+from anvil.projections.pages.glossary import WORDS, used
 from anvil.projections.pages.matrix import mark_of
 from anvil.projections.pages.metrics import metric
 from anvil.projections.pages.verdicts import explained
@@ -178,6 +180,16 @@ def test_an_experiment_stands_beside_lanes_with_a_figure_of_the_same_name() -> N
     assert second.columns == ("first",)
 
 
+@pytest.mark.parametrize("form", ["md", "html"])
+def test_an_experiment_of_a_file_says_that_nothing_tells_how_sure_it_is(form: str) -> None:
+    seen = imported(spelled(lanes()))
+    made = pages.page(rendered(LANES, seen), STATE, fold(seen), form)
+    start = made.index("Experiment ")
+    assert (
+        "No interval and no number of requests is stated" in made[start : made.index("What was not tested")]
+    )
+
+
 # --- verdicts and strength -----------------------------------------------------------------------------------
 
 
@@ -203,12 +215,30 @@ def test_figures_are_counted_by_their_status_and_nulls_told() -> None:
         return [value] if isinstance(value, Shown) else [leaf for item in items for leaf in every(item)]
 
     assert [(item["status"], item["count"]) for item in made["legend"]] == [
-        ("external-prior", len(every(made["document"])))
+        ("external-prior", sum(not leaf.is_null for leaf in every(made["document"])))
     ]
     assert made["nulls"] == [
         {"reason": "the imported file says null", "pointers": ["/common_recipe/draft_model"]},
         {"reason": "none is recorded", "pointers": ["/functional/tiny_b/checks"]},
     ]
+
+
+def test_words_are_explained_where_they_stand_and_nowhere_else() -> None:
+    assert used(["Both lanes", "/bounded_quality/a/tool", "c5 at 3/3"]) == [
+        (word, WORDS[word][1]) for word in ("c1, c2, …", "lane", "suite tool")
+    ]
+    assert used(["a plane", "decoded", "the tool was fine"]) == []
+    assert [word for word, _ in used(["an effort, and 1 warning"])] == ["effort", "warning"]
+
+
+def test_what_is_looked_at_in_files_says_whose_they_are() -> None:
+    stage = side_by_side()
+    made = view(stage.drawn(SUMMARY), STATE, stage.played()[0])
+    names = [block.name for block in PARTS[SUMMARY](made["document"], made["limits"])["rest"]]
+    assert "safetensors files verified (inferact_nvfp4)" in names
+    assert "tracked executable code (inferact_nvfp4, official_fp8)" in names
+    said = [block.name for block in PARTS[SUMMARY](document(SUMMARY, summary()))["rest"]]
+    assert "safetensors files verified" in said
 
 
 # --- nothing measured ----------------------------------------------------------------------------------------

@@ -149,5 +149,6 @@ def load(stage: Stage, candidate: str, attempt: str, rows: Sequence[Row], run: i
     """Tell a run with its rows, which ended a moment of its own, and return its number."""
     ends = [r.started_ns + (r.end_ns or r.gave_up_ns or 0) for r in rows if r.started_ns is not None]
     head = {"concurrency": more.get("concurrency", 1), "ended_ns": max(ends, default=0) + len(stage.lines)}
-    artifacts = {"rows": Public(spelled(rows, **head)), "record": b"what was sent and came back"}
+    words = f"what was sent and came back: {attempt} {more.get('protocol', '')} {more.get('cell', '')} {run}"
+    artifacts = {"rows": Public(spelled(rows, **head)), "record": words.encode()}
     return stage.tell(measured(rows, run, **more), candidate, attempt, artifacts=artifacts)
