@@ -274,7 +274,7 @@ def test_a_restore_without_the_artifacts_says_how_many_are_not_there(ledger: Anv
     assert ledger("redact", index, "--reason", "x").code == 0
     assert ledger("backup", tmp_path / "b.db").code == 0
     ran = ledger("restore", tmp_path / "b.db", "again")
-    assert (ran.code, "Not found: the bytes of 1 artifacts" in ran.err) == (0, True)
+    assert (ran.code, "Not found: the bytes of 1 artifact" in ran.err) == (0, True)
     assert ledger("restore", tmp_path / "b.db", "third", "--json").json["missing_blobs"] == 1
 
 
