@@ -10,8 +10,9 @@ from collections.abc import Iterator
 
 from anvil.ledger import canonical
 from anvil.ledger.blobs import BlobRef
-from anvil.ledger.checks.disclosures import Disclosure, Place, find_in, shown, standing
+from anvil.ledger.checks.disclosures import Disclosure, Place, shown, standing
 from anvil.ledger.checks.keys import CONTROL_TYPES, Control, read_control
+from anvil.ledger.checks.lookup import find_in
 from anvil.ledger.envelope import Envelope
 from anvil.ledger.errors import Malformed
 from anvil.ledger.header import ArtifactEntry, Header

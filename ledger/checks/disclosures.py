@@ -10,24 +10,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
 from anvil.ledger.blobs import BlobRef
 from anvil.ledger.checks.finding import Finding
 from anvil.ledger.checks.keys import Control
-from anvil.ledger.checks.redactions import Entries
-from anvil.ledger.envelope import Envelope
-from anvil.ledger.errors import Malformed
+from anvil.ledger.checks.lookup import Entries, Find, find_in
 from anvil.ledger.events import ArtifactDisclosed
 from anvil.ledger.header import ArtifactEntry, Header, Subject
 
 Place = tuple[str, str]
 """An artifact by the entry hash of its event and its name there."""
-
-Find = Callable[[str], tuple[int, Header] | None]
-"""From an entry hash to the index and the header of the event; None when it is not here."""
 
 
 class Source(Entries, Protocol):
@@ -83,22 +78,6 @@ def standing(control: Control, find: Find) -> dict[Place, Disclosure]:
 def opens(event: ArtifactDisclosed, header: Header) -> bool:
     """Say whether an event opens the commitment that a header shows under the name that it gives."""
     return [a.commitment for a in header.artifacts if a.name == event.artifact] == [event.opens()]
-
-
-def find_in(entries: Entries) -> Find:
-    """Return what looks a header up among entries."""
-
-    def find(entry_hash: str) -> tuple[int, Header] | None:
-        index = entries.index_of(bytes.fromhex(entry_hash))
-        entry = None if index is None else entries.entry(index)
-        if index is None or entry is None:
-            return None
-        try:
-            return index, Header.parse(Envelope.parse(entry).header)
-        except Malformed:
-            return None  # altered: a finding of its own
-
-    return find
 
 
 def check_disclosed_bytes(control: Control, source: Source) -> Iterator[Finding]:

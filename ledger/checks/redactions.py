@@ -11,26 +11,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Protocol
 
 from anvil.ledger.checks.entries import Unresolved
 from anvil.ledger.checks.finding import Finding
 from anvil.ledger.checks.keys import Correction
-from anvil.ledger.envelope import Envelope
-from anvil.ledger.errors import Malformed
+from anvil.ledger.checks.lookup import Entries, find_in
 from anvil.ledger.events import ArtifactDisclosed, ArtifactMissing, ArtifactRedacted, SealedRedacted
 from anvil.ledger.header import Header
 from anvil.ledger.wording import counted
-
-
-class Entries(Protocol):
-    """Looks up entries."""
-
-    def index_of(self, leaf: bytes) -> int | None:
-        """Return the index of an entry by its leaf hash."""
-
-    def entry(self, index: int) -> bytes | None:
-        """Return an entry."""
 
 
 def check_unresolved(
@@ -54,10 +42,10 @@ def check_unresolved(
 def check_corrections(corrections: Sequence[tuple[int, Correction]], entries: Entries) -> list[Finding]:
     """Rules 2 and 3, and notes that count what was redacted and what was lost."""
     findings = []
+    find = find_in(entries)
     counts: Counter[str] = Counter()
     for index, event in corrections:
-        target = _target(event, entries)
-        problem = _problem(index, event, target)
+        problem = _problem(index, event, find(event.target))
         if problem is not None:
             findings.append(problem)
         elif isinstance(event, SealedRedacted | ArtifactRedacted):
@@ -69,17 +57,6 @@ def check_corrections(corrections: Sequence[tuple[int, Correction]], entries: En
     if counts["lost"]:
         findings.append(Finding("lost", f"{counted(counts['lost'], 'artifact')} lost, now or for a time"))
     return findings
-
-
-def _target(event: Correction, entries: Entries) -> tuple[int, Header] | None:
-    index = entries.index_of(bytes.fromhex(event.target))
-    entry = None if index is None else entries.entry(index)
-    if index is None or entry is None:
-        return None
-    try:
-        return index, Header.parse(Envelope.parse(entry).header)
-    except Malformed:
-        return None
 
 
 def _problem(index: int, event: Correction, target: tuple[int, Header] | None) -> Finding | None:

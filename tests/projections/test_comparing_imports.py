@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import replace
 from typing import Any
 
 import pytest
 from support.evidence_files import benchmark, spelled
 from support.fine.stage import Line, Public, Stage
+from support.importing import taken_apart
 from support.sides import PLAIN, play, recipe
 
-from anvil.collectors.importers import importer_of
 from anvil.ledger.errors import PublicationRefused
-from anvil.ledger.events import HostObserved, ImportRecorded
+from anvil.ledger.events import HostObserved
 from anvil.ledger.events.surroundings import Gpu
 from anvil.projections.comparing import Comparison, Unknown, compare, side
 from anvil.projections.document import find
@@ -27,19 +26,7 @@ OURS = (100, 102, 98)
 def taken_in(stage: Stage, attempt: str, file: dict[str, Any], rows_are: bytes | None = None) -> None:
     """Tell the events of a file, with its rows, or with other bytes in their place."""
     content = spelled(file)
-    digest = f"sha256:{hashlib.sha256(content).hexdigest()}"
-    importer = importer_of(content, None)
-    taken = importer.take_apart(content, digest)
-    event = ImportRecorded(
-        kind=importer.kind,
-        nature=taken.nature,
-        format=taken.format,
-        digest=digest,
-        size_bytes=len(content),
-        statements=len(taken.said),
-        not_said=taken.not_said,
-        withheld=taken.withheld,
-    )
+    event, taken = taken_apart(content)
     stage.tell(event, None, attempt, role="operator", artifacts={"source": content})
     for said in taken.said:
         rows = {} if said.rows is None else {"rows": Public(rows_are or said.rows.encode())}

@@ -7,6 +7,7 @@ import json
 from typing import Any
 
 from anvil.collectors.importers import importer_of
+from anvil.collectors.importers.interface import Taken
 from anvil.ledger.blobs import BlobRef
 from anvil.ledger.events import ImportRecorded
 from anvil.ledger.header import ArtifactEntry, Header, Subject
@@ -29,8 +30,8 @@ def tokens(content: bytes) -> Any:
     )
 
 
-def imported(content: bytes, campaign: str = CAMPAIGN, start: int = 0) -> list[Seen]:
-    """Return the events that a file is taken apart into, from the index `start` on.
+def taken_apart(content: bytes) -> tuple[ImportRecorded, Taken]:
+    """Return the event that records a file, and what the file is taken apart into.
 
     Raises:
         ImportRefused: it cannot be.
@@ -48,7 +49,17 @@ def imported(content: bytes, campaign: str = CAMPAIGN, start: int = 0) -> list[S
         not_said=taken.not_said,
         withheld=taken.withheld,
     )
-    source = ArtifactEntry("source", taken.media_type, digest=digest, size=len(content))
+    return event, taken
+
+
+def imported(content: bytes, campaign: str = CAMPAIGN, start: int = 0) -> list[Seen]:
+    """Return the events that a file is taken apart into, from the index `start` on.
+
+    Raises:
+        ImportRefused: it cannot be.
+    """
+    event, taken = taken_apart(content)
+    source = ArtifactEntry("source", taken.media_type, digest=event.digest, size=len(content))
     seen = [_seen(start, event, Subject(campaign), (source,))]
     for number, said in enumerate(taken.said, start + 1):
         seen.append(_seen(number, said.event, Subject(campaign, said.candidate, said.attempt)))

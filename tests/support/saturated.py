@@ -11,7 +11,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -21,16 +20,16 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from anvil.collectors.importers import importer_of
 from anvil.ledger.creation import create_ledger
 from anvil.ledger.drafts import Attachment, Draft
-from anvil.ledger.events import CATALOGUE, AnyEvent, Event, ImportRecorded, RecipeDeclared
+from anvil.ledger.events import CATALOGUE, AnyEvent, Event, RecipeDeclared
 from anvil.ledger.events.base import build
 from anvil.ledger.header import Subject
 from anvil.ledger.keychanges import add_key, new_signer, revoke_key, rotate_key
 from anvil.ledger.places import LedgerPlace
 from anvil.ledger.recording import Ledger
 from anvil.ledger.streams import Stream, record
+from support.importing import taken_apart
 from support.published import DOCUMENTS, spelled
 from support.story import STORY_BY_TYPE
 
@@ -177,19 +176,7 @@ def _import(ledger: Ledger) -> None:
     """Rule 4."""
     for make in DOCUMENTS.values():
         content = spelled(make())
-        digest = f"sha256:{hashlib.sha256(content).hexdigest()}"
-        importer = importer_of(content, None)
-        taken = importer.take_apart(content, digest)
-        event = ImportRecorded(
-            kind=importer.kind,
-            nature=taken.nature,
-            format=taken.format,
-            digest=digest,
-            size_bytes=len(content),
-            statements=len(taken.said),
-            not_said=taken.not_said,
-            withheld=taken.withheld,
-        )
+        event, taken = taken_apart(content)
         source = Attachment("source", taken.media_type, ledger.blobs.put(content), is_public=True)
         said = [Draft(one.event, Subject(CAMPAIGN, one.candidate, one.attempt)) for one in taken.said]
         drafts = [Draft(event, Subject(CAMPAIGN), (source,)), *said]
