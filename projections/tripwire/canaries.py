@@ -5,7 +5,7 @@
 2. A value of fewer than eight characters, or a common word, says nothing by itself. It counts in
    structure only: `/home/X`, `X@`, `@X`, `//X`, `X:8000`.
 3. A sealed value that stands in the clear by its type too (the name of a model, a digest, a version, a
-   setting) is no secret. One that names a machine or a person is, wherever else it stands.
+   setting, the flag of an experiment) is no secret. One that names a machine or a person is, wherever else it stands.
 4. What is reported is the kind of value, never the value.
 """
 

@@ -1,8 +1,8 @@
 """The sealed values of a ledger as canaries.
 
 1. Every text in a sealed field is one, whole. Of pairs of a name and a text it is the text.
-2. What stands in the clear by its type as well (a model, a digest, a version, a setting) is no secret,
-   unless the field says who or where: the names of a host, paths, variables, identities. A product on the
+2. What stands in the clear by its type as well (a model, a digest, a version, a setting, a flag that an
+   experiment names as its change) is no secret, unless the field says who or where: the names of a host, paths, variables, identities. A product on the
    reviewed list is no secret anywhere.
 3. What a person approved word for word (`excerpt.approved`) is no secret any more, to that extent.
 """
@@ -27,9 +27,9 @@ _WHO_AND_WHERE = frozenset({"names", "paths", "env", "identity"})
 
 _TYPED = re.compile(
     r"[A-Za-z][A-Za-z0-9_.+-]{0,39}|[A-Za-z0-9._-]+/[A-Za-z0-9._-]+|[0-9][A-Za-z0-9.+!_-]*|"
-    r"(?:[a-z0-9./:_-]+@)?sha256:[0-9a-f]{64}|[0-9a-f]{40}"
+    r"(?:[a-z0-9./:_-]+@)?sha256:[0-9a-f]{64}|[0-9a-f]{40}|--?[A-Za-z0-9][A-Za-z0-9._-]{0,99}"
 )
-"""Texts of the public types but labels and sentences: words, models, versions, images, digests, revisions."""
+"""Texts of the public types but labels and sentences: words, models, versions, images, digests, revisions, flags."""
 
 
 def sealed_values(

@@ -22,6 +22,7 @@ from anvil.ledger.events import (
     ObservationNoted,
     TripwireExcepted,
 )
+from anvil.ledger.events.recipes import DeclaredExperiment
 from anvil.ledger.header import Subject
 from anvil.ledger.products import PRODUCTS
 from anvil.ledger.publication import layout
@@ -201,6 +202,35 @@ def test_a_sealed_model_name_is_no_secret(anvil: Anvil, made: Laguna) -> None:
     )
     made.add(Draft(event, Subject(CAMPAIGN)), role="collector")
     assert anvil("release", DOCUMENT, *OUT).code == 0
+
+
+FLAG = "--max-num-batched-tokens"
+
+
+def declared(change: str) -> Draft:
+    experiment = DeclaredExperiment(
+        key="batch",
+        control="a1",
+        attempt="a2",
+        control_protocol=None,
+        protocol=None,
+        only_change=(change,),
+        protocols=(),
+    )
+    event = recipe().model_copy(update={"argv": [["a1", FLAG], ["a1", "8192"]], "experiments": (experiment,)})
+    return Draft(event, Subject(CAMPAIGN))
+
+
+def test_a_flag_that_an_experiment_names_as_its_change_is_no_secret(anvil: Anvil, made: Laguna) -> None:
+    made.add(declared(FLAG), role="collector")
+    ran = anvil("release", DOCUMENT, *OUT)
+    assert ran.code == 0, ran.err
+
+
+def test_a_flag_is_one_where_no_experiment_names_it(anvil: Anvil, made: Laguna) -> None:
+    made.add(declared("--max-model-len"), role="collector")
+    made.add(said(f"It ran with {FLAG}."))
+    refused(anvil, made, "private sealed argv of recipe.declared", secret=FLAG)
 
 
 def test_a_product_on_the_reviewed_list_is_no_secret_and_another_is(anvil: Anvil, made: Laguna) -> None:
