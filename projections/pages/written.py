@@ -159,14 +159,17 @@ def differences(comparison: Comparison, number: int) -> Inert:
 
 
 def alone(comparison: Comparison) -> Inert:
-    """Return the figures of a comparison as a list, metric by metric."""
+    """Return the figures of a comparison under its name, as a list, metric by metric."""
     lines = [
         f"- {markdown(row.metric.full)}: {measured(cell, row.metric.unit)}"
         for row in comparison.rows
         for cell in row.cells
         if cell is not None
     ]
-    return Inert("\n".join([*lines, "", evidence_of(comparison)]) if lines else "")
+    if not lines:
+        return Inert("")
+    name = markdown(comparison.name.replace("_", " "))
+    return Inert("\n".join([f"{name}:", "", *lines, "", evidence_of(comparison)]))
 
 
 def evidence_of(comparison: Comparison) -> Inert:

@@ -315,6 +315,22 @@ def test_one_candidate_alone_is_told_by_its_speed_and_not_compared() -> None:
     assert "Which is faster" not in made
 
 
+@pytest.mark.parametrize("form", ["md", "html"])
+def test_the_speeds_of_one_candidate_stand_under_the_names_of_their_loads(form: str) -> None:
+    content = PUBLISHED[SUMMARY]()
+    _, other = content["candidates"]
+    for part in content.values():
+        if isinstance(part, dict):
+            for name in [name for name in part if name == other or name.endswith("_delta_percent")]:
+                del part[name]
+    seen = imported(spelled(content))
+    made = pages.page(rendered(SUMMARY, seen), STATE, fold(seen), form)
+    answers = made.partition("How fast is it?")[2].partition("What was not tested")[0]
+    loads = [name.replace("_", " ") for name in content if name.startswith("capacity_")]
+    assert len(loads) > 1
+    assert all(answers.count(f"{load}:") == 1 or answers.count(f"<b>{load}</b>:") == 1 for load in loads)
+
+
 def test_what_has_no_value_stands_once_below_the_answers() -> None:
     content = {**PUBLISHED[SUMMARY](), "retained_failures_and_caveats": []}
     made = page_of(SUMMARY, content)
