@@ -1,19 +1,21 @@
 """What people concluded of a campaign, as figures of a document: caveats, gaps, decisions.
 
-They are the operator's own and `declared`. Beside what an imported file says they stand after it; a decision
-of one's own takes the place of the file's.
+1. They are the operator's own and `declared`. Beside what an imported file says they stand after it; a decision
+   of one's own takes the place of the file's.
+2. A decision that stands and is stale is printed, and the evidence limit says why it is: what became of which event
+   that it rests on, as `anvil status` says it (`anvil.projections.judgements`, rule 1).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from anvil.ledger.events import CaveatNoted, DecisionRecorded, GapNoted
 from anvil.projections.evidence import Evidence
 from anvil.projections.figures import Figure, Source
 from anvil.projections.limits import Quoted
-from anvil.projections.record import Campaign
+from anvil.projections.record import Campaign, Kept, Record
 
 
 @dataclass(frozen=True)
@@ -73,3 +75,58 @@ class Conclusions:
             for source in self.sources
             if isinstance(source.event, CaveatNoted | GapNoted)
         )
+
+
+def stale(evidence: Evidence, campaign: Campaign, candidate: str | None = None) -> Iterator[str]:
+    """Yield of each decision that stands why it is stale (rule 2); with a candidate, of those that can be about it."""
+    record = evidence.record
+    known = {kept.entry_hash: kept for kept in record.every()}
+    own = [kept for kept in campaign.general if isinstance(kept.event, DecisionRecorded)]
+    for kept in own:
+        is_elsewhere = candidate is not None and kept.subject.candidate not in (None, candidate)
+        stands = evidence.source(kept) is not None and kept.entry_hash not in _replaced(record, known)
+        if isinstance(kept.event, DecisionRecorded) and stands and not is_elsewhere:
+            reasons = list(_reasons(record, known, kept, kept.event.rests_on))
+            if reasons:
+                verdicts = ", ".join(kept.event.verdicts)
+                yield f"Decision {kept.index} ({verdicts}) is stale: it rests on {'; '.join(reasons)}."
+
+
+def _replaced(record: Record, known: Mapping[str, Kept]) -> frozenset[str]:
+    """Return the decisions in whose place another stands."""
+    return frozenset(
+        kept.event.supersedes
+        for kept in known.values()
+        if isinstance(kept.event, DecisionRecorded)
+        and kept.event.supersedes is not None
+        and kept.entry_hash not in record.retracted
+    )
+
+
+def _reasons(
+    record: Record, known: Mapping[str, Kept], decision: Kept, cited: Iterable[str]
+) -> Iterator[str]:
+    for entry_hash in cited:
+        kept = known.get(entry_hash)
+        name = f"event {entry_hash[:16]}" if kept is None else f"event {kept.index}"
+        happened = []
+        if entry_hash in record.retracted:
+            happened.append("was retracted")
+        if kept is not None and record.is_disowned(kept):
+            happened.append("was signed by a key that was revoked from before it on")
+        if entry_hash in _replaced(record, known):
+            happened.append("was superseded")
+        happened += [f"lost its artifact {one}" for one in _gone_since(record, entry_hash, decision.index)]
+        if not happened and kept is not None and isinstance(kept.event, DecisionRecorded):
+            is_stale = any(_reasons(record, known, kept, kept.event.rests_on))
+            happened += ["is stale itself"] if is_stale else []
+        if happened:
+            yield f"{name}, which {' and '.join(happened)}"
+
+
+def _gone_since(record: Record, entry_hash: str, index: int) -> Iterator[str]:
+    """Yield the artifacts of an event that were redacted or lost after an index: what was gone before was known."""
+    for name, said in {**record.lost, **record.redacted}.items():
+        is_in_force = name in record.redacted or said not in record.retracted
+        if name.event == entry_hash and is_in_force and record.corrections.get(said, -1) > index:
+            yield name.name

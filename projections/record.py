@@ -155,7 +155,8 @@ class Record:
     size: int = 0
     campaigns: Mapping[str, Campaign] = field(default_factory=dict)
     retracted: frozenset[str] = frozenset()
-    redacted: frozenset[ArtifactName] = frozenset()
+    redacted: Mapping[ArtifactName, str] = field(default_factory=dict)
+    """Artifacts that were redacted, and the event that says so."""
     lost: Mapping[ArtifactName, str] = field(default_factory=dict)
     """Artifacts of which somebody said that they are gone, and the event that says so."""
     attached: Mapping[str, tuple[Kept, ...]] = field(default_factory=dict)
@@ -173,7 +174,7 @@ class Record:
     def gone(self) -> frozenset[ArtifactName]:
         """The artifacts that were redacted, or lost as far as nobody took that back."""
         lost = (name for name, said in self.lost.items() if said not in self.retracted)
-        return self.redacted.union(lost)
+        return frozenset((*self.redacted, *lost))
 
     def is_disowned(self, kept: Kept) -> bool:
         """Say whether an event was signed by a key that did not count by then."""
@@ -227,7 +228,7 @@ class _Growing:
         self._size = record.size
         self._campaigns = {name: _GrowingCampaign(one) for name, one in record.campaigns.items()}
         self._retracted = set(record.retracted)
-        self._redacted = set(record.redacted)
+        self._redacted = dict(record.redacted)
         self._lost = dict(record.lost)
         self._attached = {target: list(found) for target, found in record.attached.items()}
         self._disowned = dict(record.disowned)
@@ -240,7 +241,7 @@ class _Growing:
             self._size,
             {name: campaign.frozen() for name, campaign in self._campaigns.items()},
             frozenset(self._retracted),
-            frozenset(self._redacted),
+            dict(self._redacted),
             dict(self._lost),
             {target: tuple(found) for target, found in self._attached.items()},
             dict(self._disowned),
@@ -265,7 +266,7 @@ class _Growing:
             case EventRetracted():
                 self._retracted.add(event.target)
             case ArtifactRedacted():
-                self._redacted.add(ArtifactName(event.target, event.artifact))
+                self._redacted[ArtifactName(event.target, event.artifact)] = seen.entry_hash
             case ArtifactMissing():
                 self._lost[ArtifactName(event.target, event.artifact)] = seen.entry_hash
             case EvidenceAttached():

@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from anvil.ledger.errors import PublicationRefused
-from anvil.projections.conclusions import Conclusions
+from anvil.projections.conclusions import Conclusions, stale
 from anvil.projections.continuing import together
 from anvil.projections.contradictions import in_imported
 from anvil.projections.document import NOTHING_RUN, Prepared
@@ -47,7 +47,8 @@ def prepare(evidence: Evidence, campaign: Campaign, _candidate: str) -> Prepared
     said = Conclusions.of(evidence, campaign)
     source = imported(evidence, campaign, SCHEMA)
     recorded = Recorded.of(evidence, campaign)
-    seen, beside = Observations.of(evidence, campaign), evidence_limits(evidence, campaign)
+    seen = Observations.of(evidence, campaign)
+    beside: list[str] = [*stale(evidence, campaign), *evidence_limits(evidence, campaign)]
     brought = ImportedEvidence.of(evidence, campaign)
     if recorded is None and source is not None:
         root = earlier.figures(source, said, seen)

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from anvil.ledger.errors import PublicationRefused
-from anvil.projections.conclusions import Conclusions
+from anvil.projections.conclusions import Conclusions, stale
 from anvil.projections.continuing import together
 from anvil.projections.contradictions import in_imported
 from anvil.projections.document import NOTHING_RUN, Prepared
@@ -38,7 +38,8 @@ def prepare(evidence: Evidence, campaign: Campaign, _candidate: str) -> Prepared
     said = Conclusions.of(evidence, campaign)
     source = imported(evidence, campaign, SCHEMA)
     recorded = Recorded.of(evidence, campaign)
-    seen, beside = Observations.of(evidence, campaign), evidence_limits(evidence, campaign)
+    seen = Observations.of(evidence, campaign)
+    beside: list[str] = [*stale(evidence, campaign), *evidence_limits(evidence, campaign)]
     if recorded is None:
         if source is None:
             raise PublicationRefused(

@@ -1,0 +1,128 @@
+"""A decision that rests on what does not hold any more is printed, and every document says that it is stale."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from support.fine import events as of
+from support.fine.loads import load, row
+from support.fine.stage import Stage, Told
+
+from anvil.ledger.events import (
+    ArtifactMissing,
+    ArtifactRedacted,
+    DecisionRecorded,
+    EventRetracted,
+    EvidenceAttached,
+)
+from anvil.ledger.events.base import Event
+from anvil.projections.pages import page
+from anvil.projections.provenance import State
+
+DOCUMENTS = (
+    "candidate-failure.v1",
+    "qwen38-27b-qualification-summary.v1",
+    "sanitized-qualification-summary.v1",
+)
+CHECK, OTHER = 2, 3
+"""The numbers of two checks; of an event its index is one more."""
+
+
+def stage() -> Stage:
+    made = Stage("mine")
+    made.tell(of.recipe("mine", [of.candidate("tiny", "org/tiny", None, None)], [of.attempt("a", "tiny")]))
+    made.tell(of.launched(None), "tiny", "a")
+    for name in ("coding", "responses"):
+        made.tell(of.check(name), "tiny", "a", artifacts={"body": name.encode()})
+    load(made, "tiny", "a", [row(at, 10**8, 10**9, 20, started_ns=at * 10**9) for at in range(5)])
+    return made
+
+
+def decided(*numbers: int, supersedes: int | None = None) -> Callable[[Told], Event]:
+    return lambda told: DecisionRecorded(
+        verdicts=("no-promotion",),
+        sentence="It reads wrongly.",
+        rests_on=tuple(told[number] for number in numbers),
+        supersedes=None if supersedes is None else told[supersedes],
+    )
+
+
+def retracted(number: int) -> Callable[[Told], Event]:
+    return lambda told: EventRetracted(target=told[number], reason="another engine")
+
+
+def lost(number: int) -> Callable[[Told], Event]:
+    return lambda told: ArtifactMissing(target=told[number], artifact="body", reason="the disk died")
+
+
+def redacted(number: int) -> Callable[[Told], Event]:
+    return lambda told: ArtifactRedacted(target=told[number], artifact="body", reason="a name")
+
+
+def found_again(number: int) -> Callable[[Told], Event]:
+    return lambda told: EvidenceAttached(
+        target=told[number],
+        status="retained-complete",
+        restores=("body",),
+        supports=(),
+        public_text=None,
+        text=None,
+    )
+
+
+def told(*events: Callable[[Told], Event], name: str = DOCUMENTS[2]) -> list[str]:
+    made = stage()
+    for event in events:
+        made.tell(event, "tiny", role="operator", artifacts={"body": b"coding"} if event is FOUND else None)
+    return [note for note in made.drawn(name).limit.notes if "stale" in note]
+
+
+FOUND = found_again(CHECK)
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_every_document_says_so(name: str) -> None:
+    at = len(stage().lines) + 1
+    said = f"Decision {at} (no-promotion) is stale: it rests on event 3, which was retracted."
+    assert told(decided(CHECK, OTHER), retracted(CHECK), name=name) == [said]
+    assert told(decided(OTHER), retracted(CHECK), name=name) == []
+
+
+@pytest.mark.parametrize("form", ["md", "html"])
+def test_the_pages_say_so(form: str) -> None:
+    made = stage()
+    made.tell(decided(CHECK), "tiny", role="operator")
+    made.tell(retracted(CHECK), "tiny", role="operator")
+    drawn = page(made.drawn(DOCUMENTS[0]), State("x.test.invalid", 9, "0" * 64), made.played()[0], form)
+    assert "is stale: it rests on event 3, which was retracted." in drawn
+
+
+def test_what_was_gone_before_the_decision_was_known_to_who_decided() -> None:
+    assert told(lost(CHECK), decided(CHECK)) == []
+    assert told(redacted(CHECK), decided(CHECK)) == []
+
+
+@pytest.mark.parametrize("gone", [lost, redacted])
+def test_bytes_that_went_afterwards_make_it_stale(gone: Callable[[int], Callable[[Told], Event]]) -> None:
+    (said,) = told(decided(CHECK), gone(CHECK))
+    assert said.endswith("it rests on event 3, which lost its artifact body.")
+
+
+def test_bytes_that_came_back_do_not() -> None:
+    assert told(decided(CHECK), lost(CHECK), FOUND) == []
+
+
+def test_a_decision_in_whose_place_another_stands_is_not_named() -> None:
+    first = len(stage().lines)
+    assert told(decided(CHECK), retracted(CHECK), decided(OTHER, supersedes=first)) == []
+
+
+def test_a_decision_that_rests_on_a_stale_one_is_stale_itself() -> None:
+    first = len(stage().lines)
+    said = told(decided(CHECK), decided(first), retracted(CHECK))
+    assert [note.partition(" is stale")[0] for note in said] == [
+        f"Decision {first + 1} (no-promotion)",
+        f"Decision {first + 2} (no-promotion)",
+    ]
+    assert said[1].endswith(f"it rests on event {first + 1}, which is stale itself.")
