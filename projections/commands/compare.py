@@ -116,6 +116,11 @@ def _require(made: Comparison, names: Sequence[str]) -> None:
             f"{' and '.join(map(repr, alike))}",
             advice=f"What differs is {', '.join(others)}." if others else "Nothing else differs.",
         )
+    if made.mixed:
+        raise PublicationRefused(
+            f"no A/B of {called}: the attempts of one side differ in {', '.join(made.mixed)}",
+            advice="Name one attempt a side.",
+        )
     if others:
         raise PublicationRefused(
             f"no A/B of {called}: {made.control.name} and {made.treatment.name} also differ in "
@@ -160,6 +165,11 @@ def _standing(made: Comparison) -> Iterator[str]:
         else:
             more = ", ".join(one.name for one in made.unnamed)
             yield f"No A/B: experiment {key}{turned} names {named}, and {more} was planned otherwise too."
+    elif made.mixed:
+        yield (
+            f"No A/B: the attempts of one side differ in {', '.join(made.mixed)}, so that nobody knows of which a figure "
+            "is. Name one attempt a side."
+        )
     elif made.is_ab:
         yield f"An A/B of {made.differences[0].name}: nothing else was planned otherwise."
     elif made.differences:

@@ -93,6 +93,11 @@ class Comparison:
         return bool(self.control.imported or self.treatment.imported)
 
     @property
+    def mixed(self) -> tuple[str, ...]:
+        """What the attempts of one side do not have in common, by name."""
+        return tuple(one.name for one in self.differences if one.is_mixed)
+
+    @property
     def unnamed(self) -> tuple[Difference, ...]:
         """What differs besides what the experiment names; everything when there is none."""
         found = self.experiment
@@ -106,8 +111,11 @@ class Comparison:
 
     @property
     def is_ab(self) -> bool:
-        """Whether exactly one thing was planned otherwise, or what one experiment names (rule 3)."""
-        if self.is_imported:
+        """Whether exactly one thing was planned otherwise, or what one experiment names (rule 3).
+
+        It is none where a side is several attempts that were not planned alike: nobody knows of which a figure is.
+        """
+        if self.is_imported or self.mixed:
             return False
         return len(self.differences) == 1 if self.experiment is None else not self.unnamed
 

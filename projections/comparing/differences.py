@@ -26,6 +26,11 @@ class Difference(NamedTuple):
     control: str | None
     treatment: str | None
 
+    @property
+    def is_mixed(self) -> bool:
+        """Whether the attempts of one side differ among themselves (rule 2)."""
+        return _is_mixed(self.control) or _is_mixed(self.treatment)
+
 
 def differences(evidence: Evidence, control: Side, treatment: Side) -> tuple[Difference, ...]:
     """Return what the plans of two sides do not have in common, by name."""

@@ -132,6 +132,13 @@ def test_attempts_of_one_side_that_are_planned_differently_are_told() -> None:
     assert ("slots", "2", "2 | 1") in made.differences
 
 
+def test_sides_of_attempts_that_are_planned_differently_are_no_ab_of_what_differs_among_them() -> None:
+    stage = two({**PLAIN, "slots": 1})
+    made = compared(stage, "mine", "mine")
+    assert made.differences == (("slots", "2 | 1", "2 | 1"),)
+    assert (made.mixed, made.is_ab) == (("slots",), False)
+
+
 # --- what is refused ----------------------------------------------------------------------------------------
 
 
