@@ -33,7 +33,7 @@ from anvil.projections.document import find
 from anvil.projections.figures import ArtifactName
 from anvil.projections.opened import Opened, opened
 from anvil.projections.publishing import OWN_TEMPLATE, Made, about, known_of, made, seen
-from anvil.projections.record import Record
+from anvil.projections.record import Launch, Record
 from anvil.projections.rendering import Draft, Template, draft
 from anvil.projections.seen import Seen
 from anvil.projections.tripwire import Canaries, Excused, Hit, Tripwire, policy_digest
@@ -129,8 +129,8 @@ def prepare(place: LedgerPlace, wanted: Wanted, note: bytes, guard: Guard | None
             template=manifest.about.template_digest,
             policy=manifest.about.policy,
             keyring=layout.digest(keyring),
-            attempts_shown=_shown(made_draft),
-            attempts_existing=_existing(made_draft, ledger.record),
+            attempts_shown=_shown(made_draft, ledger.record),
+            attempts_existing=len(_launches(made_draft, ledger.record)),
             exceptions=used,
             software=software_version(),
         )
@@ -266,13 +266,18 @@ def _strings(value: Any, name: str) -> Iterator[tuple[str, str]]:
 # --- attempts -----------------------------------------------------------------------------------------------
 
 
-def _shown(made_draft: Draft) -> int:
-    attempts = made_draft.rendered.document.get("attempts", ())
-    return len(attempts) if isinstance(attempts, list | dict) else 0
+def _shown(made_draft: Draft, record: Record) -> int:
+    """Return how many attempts a document lists; of one that lists none, behind how many of them a leaf of it stands."""
+    attempts = made_draft.rendered.document.get("attempts")
+    if isinstance(attempts, list | dict):
+        return len(attempts)
+    behind = {event for leaf in made_draft.rendered.leaves for event in leaf.support.events}
+    launches = _launches(made_draft, record)
+    return sum(1 for launch in launches if any(kept.entry_hash in behind for kept in launch.events))
 
 
-def _existing(made_draft: Draft, record: Record) -> int:
-    """Return how many launches of the candidate, or of all, there are, those that nothing supports any more included."""
+def _launches(made_draft: Draft, record: Record) -> list[Launch]:
+    """Return the launches of the candidate, or of all; those that nothing supports any more included."""
     campaign = record.campaigns[made_draft.campaign]
     planned = {
         plan.key: plan.candidate
@@ -280,5 +285,5 @@ def _existing(made_draft: Draft, record: Record) -> int:
         if isinstance(kept.event, RecipeDeclared)
         for plan in kept.event.attempts
     }
-    candidates = (launch.candidate or planned.get(launch.attempt) for launch in campaign.launches)
-    return sum(1 for candidate in candidates if made_draft.subject in (None, candidate))
+    of = ((launch.candidate or planned.get(launch.attempt), launch) for launch in campaign.launches)
+    return [launch for candidate, launch in of if made_draft.subject in (None, candidate)]

@@ -36,7 +36,7 @@ class PublicationReleased(Event):
     keyring: Digest
     """The digest of the snapshot of the ledger's keys."""
     attempts_shown: Count
-    """How many attempts the document shows."""
+    """How many attempts the document lists, or, where it lists none, has figures of."""
     attempts_existing: Count
     """How many there were of its candidate; more than are shown when some have no evidence that stands."""
     exceptions: Annotated[tuple[EntryHash, ...], Field(strict=False)]

@@ -58,6 +58,8 @@ def test_it_verifies_and_is_made_again_without_the_bytes_that_are_private(folder
     assert hexed(CLOSED) in document
     report = folder.verify(again=True)
     assert report.exit_code == 0, report.every_finding
+    assert report.released is not None
+    assert (report.released.attempts_shown, report.released.attempts_existing) == (1, 1)
     assert report.recomputed
 
 
