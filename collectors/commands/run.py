@@ -26,8 +26,10 @@ from anvil.collectors.running.space import Space
 from anvil.collectors.site import Site, load_site
 from anvil.collectors.withholding import Secrets
 from anvil.ledger.commands.output import answer, answer_json, json_option, place
+from anvil.ledger.envelope import Envelope
 from anvil.ledger.errors import CollectorError
-from anvil.ledger.header import Subject
+from anvil.ledger.events import RecipeDeclared, StreamClosed
+from anvil.ledger.header import Header, Subject
 from anvil.ledger.recording import Ledger
 from anvil.ledger.wording import counted
 
@@ -68,7 +70,7 @@ def run(
     ends its own attempt alone. Exit code 0: ran to its end, whatever the verdicts; 1: could not; 130, 143 or
     129: ended in order by Ctrl-C, SIGTERM, or because its terminal went away (start it with `nohup` to go on).
 
-    A run that was interrupted or killed is gone on with by --resume and the stream that `anvil status --json`
+    A run that was interrupted or killed is gone on with by --resume and the stream that `anvil status`
     names: by the recipe that it kept, in a new stream that names the old one. What has a verdict and cells that
     are measured are not done again; a cell that was broken off is kept as it is, and done again whole. One process
     at a time does so, and only on the engine that the run was begun on: it is asked who it is before anything goes on.
@@ -236,7 +238,21 @@ def ended_in_order(ledger: Ledger) -> Iterator[None]:
     except asyncio.CancelledError:
         is_recorded = ledger.store.size() > before
         what = "; what it had seen is recorded" if is_recorded else " before anything was recorded"
-        raise Interrupted(f"the run was interrupted{what}", interrupt.number) from None
+        left = " and ".join(f"`anvil run --resume {stream}`" for stream in _aborted_since(ledger, before))
+        advice = f"To go on with it: {left}." if left else ""
+        raise Interrupted(f"the run was interrupted{what}", interrupt.number, advice=advice) from None
+
+
+def _aborted_since(ledger: Ledger, start: int) -> list[str]:
+    """Return the streams of the runs that were ended early, of those that were closed from an index on."""
+    runs, found = set(), []
+    for row in ledger.store.rows(start, ledger.store.size()):
+        header = Header.parse(Envelope.parse(row.entry).header)
+        if header.event == RecipeDeclared.event_type:
+            runs.add(header.stream)
+        elif header.event == StreamClosed.event_type and header.facts.get("outcome") == "aborted":
+            found += [header.stream] if header.stream in runs else []
+    return found
 
 
 def _plan(

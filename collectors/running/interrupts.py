@@ -20,8 +20,8 @@ NUMBERS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 class Interrupted(CollectorError):
     """A signal ended the command; it exits with 128 and the signal's number, as shells say it."""
 
-    def __init__(self, message: str, number: int) -> None:
-        super().__init__(message)
+    def __init__(self, message: str, number: int, *, advice: str = "") -> None:
+        super().__init__(message, advice=advice)
         self.exit_code = 128 + number
 
 

@@ -183,7 +183,7 @@ def require_run(ledger: Ledger, stream: str) -> None:
 def _no_run(stream: str) -> CollectorError:
     return CollectorError(
         f"there is no run in stream {stream!r} of this ledger",
-        advice="`anvil status --json` names the stream of each run.",
+        advice="`anvil status` names the stream of each run that can be gone on with, `--json` of every run.",
     )
 
 

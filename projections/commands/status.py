@@ -114,6 +114,16 @@ def _print_runs(runs: Runs, state: Campaigns) -> None:
         is_only = len(runs) == 1 and number in (None, 1)
         which = f"launch {number}" if number is not None else "not launched"
         _print_attempt(attempt, "" if is_only else f" ({which})", state)
+        if _can_go_on(attempt, runs, state):
+            answer(f"    to go on with it: anvil run --resume {attempt.stream}")
+
+
+def _can_go_on(attempt: AttemptState, runs: Runs, state: Campaigns) -> bool:
+    """Say whether a run was ended early with something left, and no other has gone on with it."""
+    was_ended = attempt.ended(state.streams) in ("aborted", "abandoned")
+    unjudged = {**attempt.incomplete(state.streams), **attempt.incomplete_suites(state.streams)}
+    is_left = bool(unjudged) or not all(cell.is_measured or cell.is_invalid for cell in attempt.cells)
+    return was_ended and is_left and all(other.continues != attempt.stream for other in runs)
 
 
 def _print_attempt(attempt: AttemptState, which: str, state: Campaigns) -> None:

@@ -44,10 +44,26 @@ def test_it_shows_verdicts_and_what_is_missing(ledger: Anvil) -> None:
 def test_an_interrupted_run_is_no_finished_one(ledger: Anvil) -> None:
     made = scene()
     made.stopped()
-    record(made, close="interrupted")
+    stream = record(made, close="interrupted")
     out = ledger("status").out
     assert "  attempt a1: aborted\n" in out
     assert "    incomplete   coding                   -   aborted\n" in out
+    assert out.endswith(f"    to go on with it: anvil run --resume {stream}\n")
+
+
+def test_a_run_that_another_has_gone_on_with_is_not_offered_again(ledger: Anvil) -> None:
+    first = scene()
+    first.stopped()
+    stream = record(first, close="interrupted")
+    rest = Scene()
+    rest.declared(checks=("coding",), continues=stream)
+    rest.launched()
+    rest.checked("coding")
+    rest.stopped()
+    record(rest)
+    out = ledger("status").out
+    assert f"goes on with {stream}" in out
+    assert "to go on with it" not in out
 
 
 def test_a_later_run_covers_no_earlier_failure(ledger: Anvil) -> None:

@@ -48,6 +48,7 @@ def test_during_a_check(bench: Bench, number: signal.Signals) -> None:
     )
     assert "the run was interrupted; what it had seen is recorded" in said
     require_ended_in_order(bench)
+    assert f"anvil run --resume {bench.seen()[-1].header.stream}" in " ".join(said.split())
     assert bench.verdicts() == {"structured-json": ("incomplete", None)}
     assert {n for k, n, _ in bench.artifacts() if k == "check.completed"} == {"object.request"}
 

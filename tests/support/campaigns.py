@@ -58,7 +58,9 @@ class Scene:
     def opened(self, stream: int = 1, purpose: str = "run") -> None:
         self.add(StreamOpened(purpose=purpose, synthetic=True, software="0.1"), NO_SUBJECT, stream)
 
-    def declared(self, stream: int = 1, checks: tuple[str, ...] = CHECKS) -> None:
+    def declared(
+        self, stream: int = 1, checks: tuple[str, ...] = CHECKS, continues: str | None = None
+    ) -> None:
         self.add(
             RecipeDeclared(
                 recipe="mine",
@@ -84,7 +86,7 @@ class Scene:
                     ),
                 ),
                 experiments=(),
-                continues=None,
+                continues=continues,
                 deadline_ready_ns=1,
                 argv=None,
             ),
