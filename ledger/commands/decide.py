@@ -51,6 +51,9 @@ def decide(
 ) -> None:
     """Record what is to become of a candidate, and what that rests on.
 
+    VERDICT is one or more of current, rollback, challenger, qualified-control, no-promotion, rejected and
+    rejected_tested_recipes.
+
     Only a person decides: it is signed by the operator's key, and no run promotes anything. When an event that
     it rests on is retracted, redacted, lost or superseded later, `anvil status` shows the decision as stale.
     Without --subject it is about what the events that it rests on have in common.

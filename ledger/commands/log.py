@@ -21,9 +21,13 @@ from anvil.ledger.store import Row, Store
 def log(start: int, last: int | None, event: str | None, campaign: str | None, as_json: bool) -> None:
     """List events.
 
+    Of checks, suites, loads and gates stands which it is and what became of it: what decisions and waivers name by
+    their index.
+
     \b
-    Example:
+    Examples:
       anvil log --last 20 --event observation.noted
+      anvil log --event check.completed --campaign qwen38
     """
     store = Store.open_readonly(place().database)
     try:
@@ -44,14 +48,30 @@ def log(start: int, last: int | None, event: str | None, campaign: str | None, a
         for row in shown:
             header = Header.parse(Envelope.parse(row.entry).header)
             about = "/".join(header.subject.members().values())
+            told = "  ".join(visible(word) for word in (about, _result(header)) if word)
             answer(
                 f"{row.entry_index:>6}  {header.at[:19]}Z  {header.event:<22}"
-                f"  {header.stream[-6:]}:{header.stream_seq:<4} {visible(about)}".rstrip()
+                f"  {header.stream[-6:]}:{header.stream_seq:<4} {told}".rstrip()
             )
         if not shown:
             answer("No events.")
     finally:
         store.close()
+
+
+def _result(header: Header) -> str:
+    """Return which result an event is, in a few words; nothing where it is none."""
+    facts = header.facts
+    match header.event.partition("/")[0]:
+        case "check.completed" | "suite.completed":
+            return f"{facts.get('selected_as')} {facts.get('outcome')} {facts.get('passed')}/{facts.get('expected')}"
+        case "load.measured":
+            phase = "warm-up" if facts.get("phase") == "warm-up" else f"run {facts.get('run')}"
+            return f"{facts.get('protocol')} {facts.get('cell')} {phase} {facts.get('outcome')}"
+        case "restoration.checked":
+            return f"{facts.get('gate')} {facts.get('outcome')}"
+        case _:
+            return ""
 
 
 def _members(row: Row) -> dict[str, object]:
