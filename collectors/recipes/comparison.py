@@ -94,10 +94,10 @@ def _argv_complaints(
     before, after = _argv(control), _argv(attempt)
     left, right = (without_flags(argv, (*flags, *own)) for argv in (before, after))
     if left != right:
-        odd = [e for e in (*left, *right) if (e in left) != (e in right)]
+        odd = _odd(left, right)
         yield Complaint(
             at,
-            f"argv differs in more: {' '.join(odd[:6]) or 'in its order'}",
+            f"argv differs in more: {', '.join(odd[:6]) or 'in its order'}",
             "Make the rest equal, or name the flag in `only_change`",
         )
     for name in own:
@@ -107,6 +107,18 @@ def _argv_complaints(
                 f"{name} does not differ between {control.key!r} and {attempt.key!r}",
                 f"Leave it out, or change it in {attempt.key!r}",
             )
+
+
+def _odd(left: tuple[str, ...], right: tuple[str, ...]) -> list[str]:
+    """Return what stands on one side only, a flag with both of its values; nothing where only the order differs."""
+    if sorted(left) == sorted(right):
+        return []
+    flags = dict.fromkeys(element for element in (*left, *right) if element.startswith("--"))
+    found: list[str] = []
+    for flag in flags:
+        values = dict.fromkeys(" ".join(_values(side, flag)) for side in (left, right))
+        found += [value for value in values if value] if len(values) > 1 else []
+    return found or [e for e in (*left, *right) if (e in left) != (e in right)]
 
 
 def _values(argv: tuple[str, ...], flag: str) -> tuple[str, ...]:

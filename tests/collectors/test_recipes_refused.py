@@ -231,6 +231,13 @@ MISTAKES = {
         "argv differs in more: --seed 1",
         "only_change",
     ),
+    "experiment_with_a_flag_whose_value_stands_elsewhere_too": (
+        'settings = { kv_cache_dtype = "auto" }',
+        'argv_append = ["--seed", "8192"]\nsettings = { kv_cache_dtype = "auto" }',
+        "only_change",
+        "argv differs in more: --seed 8192",
+        "only_change",
+    ),
     "experiment_that_names_too_much": (
         'only_change = ["kv_cache_dtype"]',
         'only_change = ["kv_cache_dtype", "max_num_seqs"]',
