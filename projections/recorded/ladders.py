@@ -1,8 +1,8 @@
 """Context ladders: what each rung took, and whether what stood in the prompt was found.
 
 1. A rung is a cell of a context-ladder protocol. What is printed of its size is what the endpoint counted.
-2. A rung *passed* when a retrieval of its size passed in the same attempt, as a check or as a suite: of its size means
-   by at most two percent fewer or more prompt tokens. That an answer came is no retrieval: a rung without one is
+2. A rung *passed* when each retrieval of its size passed in the same attempt, as a check or as a suite: of its size means
+   by at most two percent fewer or more prompt tokens. Of several the worst counts. That an answer came is no retrieval: a rung without one is
    `answered`, and the limit says so.
 """
 
@@ -49,6 +49,14 @@ def notes(attempt: Attempt, cells: list[Cell]) -> Iterator[str]:
     )
     if cells:
         yield f"Context ladder of {attempt.key}, in prompt tokens: {', '.join(told)}."
+    for size in sizes:
+        judged = [] if size is None else [verdict.value for verdict in _verdicts(attempt, size)]
+        passed = judged.count("passed")
+        if 0 < passed < len(judged):
+            yield (
+                f"Context ladder of {attempt.key}: of {len(judged)} retrievals at {_spelled(size)} prompt tokens "
+                f"{passed} passed; the worst counts."
+            )
     bare = [size for size in sizes if size is not None and not list(_verdicts(attempt, size))]
     if bare:
         few = ", ".join(map(_spelled, bare))

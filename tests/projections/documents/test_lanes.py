@@ -316,6 +316,14 @@ def test_a_rung_without_a_retrieval_is_only_answered() -> None:
     after = stage.drawn(NAME)
     assert after.rendered.document["baseline"]["lane"]["context"][0]["status"] == "passed"
     assert said not in after.limit.notes
+    assert not any("the worst counts" in note for note in after.limit.notes)
+    wrong = of.request("depth_50", "failed", "wrong_value", prompt_tokens=4090)
+    failed = of.check("retrieval", wrong, selected_as="retrieval-4k")
+    stage.tell(failed, "tiny", "lane", artifacts={"r1.response": b"{}"})
+    mixed = stage.drawn(NAME)
+    assert mixed.rendered.document["baseline"]["lane"]["context"][0]["status"] == "failed"
+    told = "Context ladder of lane: of 2 retrievals at 4,096 prompt tokens 1 passed; the worst counts."
+    assert told in mixed.limit.notes
 
 
 def test_an_attempt_with_other_settings_has_no_place_beside_its_candidate() -> None:
