@@ -276,7 +276,7 @@ class _Verification:
             ("the state of the ledger", event.fold, about.fold),
             ("the layout", event.template, self._digest(about.template)),
             ("the tripwire", event.policy, about.policy),
-            ("the keys", event.keyring, self._digest(layout.KEYRING)),
+            ("the keyring", event.keyring, self._digest(layout.KEYRING)),
             ("the kind of document", event.document, about.document),
             ("the campaign", header.subject.campaign, about.campaign),
             ("the candidate", header.subject.candidate, about.candidate),

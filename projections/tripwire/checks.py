@@ -11,6 +11,11 @@ from anvil.projections.tripwire.canaries import Canaries
 from anvil.projections.tripwire.scanning import Excused, Tripwire, refuse
 from anvil.projections.tripwire.sealed import sealed_values
 
+_STAYS_PRIVATE = (
+    "Nothing was written; there is no way to force it. Disclose its digest alone (--digest-only), or publish a sentence "
+    "of it: `anvil approve`."
+)
+
 
 def require_publishable(
     place: LedgerPlace | None,
@@ -51,7 +56,7 @@ def require_disclosable(
     """
     by_text = {Excused(event.detector, event.text): one for one, event in exceptions.items()}
     tripwire = _tripwire(place, surroundings, {}, by_text)
-    refuse(tripwire.look_through(name, text, progress))
+    refuse(tripwire.look_through(name, text, progress), _STAYS_PRIVATE)
     return tuple(sorted(by_text[excused] for excused in tripwire.used))
 
 

@@ -158,7 +158,10 @@ class Tripwire:
         return True
 
 
-def refuse(hits: list[Hit]) -> None:
+_SAY_IT_OTHERWISE = "Nothing was written. Say it in other words; there is no way to force it."
+
+
+def refuse(hits: list[Hit], advice: str = _SAY_IT_OTHERWISE) -> None:
     """Refuse when there is anything.
 
     Raises:
@@ -170,7 +173,7 @@ def refuse(hits: list[Hit]) -> None:
     more = f"; and {len(hits) - MOST_SHOWN} more" if len(hits) > MOST_SHOWN else ""
     raise TripwireHit(
         f"the tripwire found what must not be published: {shown}{more}",
-        advice="Nothing was written. Say it in other words; there is no way to force it.",
+        advice=advice,
     )
 
 
