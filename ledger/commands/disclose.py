@@ -15,9 +15,10 @@ from anvil.ledger.elsewhere import elsewhere
 from anvil.ledger.errors import LedgerError
 from anvil.ledger.publication.exceptions import exceptions_in_force
 from anvil.ledger.recording import Ledger
+from anvil.ledger.terminal import columns
 from anvil.ledger.wording import counted
 
-_LINES, _WIDTH = 5, 100
+_LINES, _WIDTH, _INDENT = 5, 100, 6
 
 
 @click.command("disclose")
@@ -92,8 +93,13 @@ def _shown(found: Disclosing, text: str | None) -> Iterator[str]:
     else:
         lines = text.splitlines()
         yield f"  bytes       all of them, {counted(len(lines), 'line')}, which begin:"
-        yield from (f"    | {visible(line[:_WIDTH])}" for line in lines[:_LINES])
+        wide = min(_WIDTH, (columns(sys.stderr) or _INDENT + _WIDTH) - _INDENT)
+        yield from (f"    | {_cut(visible(line[:_WIDTH]), wide)}" for line in lines[:_LINES])
     yield "This cannot be taken back. Whoever gets it keeps it, whatever is redacted here later."
+
+
+def _cut(line: str, wide: int) -> str:
+    return line if len(line) <= wide else f"{line[: wide - 1]}…"
 
 
 def _require_meant(*, yes: bool) -> None:

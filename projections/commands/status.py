@@ -139,8 +139,10 @@ def _print_attempt(attempt: AttemptState, which: str, state: Campaigns) -> None:
             answer(f"    {'incomplete':<12} {name:<24} {'-':<3} {why}")
     _print_suites(attempt, state)
     for cell in attempt.cells:
-        why = "" if cell.is_measured else f"  {attempt.why_unfinished(state.streams)}"
-        answer(f"    {_how(cell):<12} {f'{cell.protocol} {cell.cell}':<24} {_came(cell)}{why}")
+        reason = attempt.why_unfinished(state.streams)
+        is_told = cell.is_measured or (reason == "aborted" and cell.counted("aborted") > 0)
+        ended = "" if is_told else f"  {reason}"
+        answer(f"    {_how(cell):<12} {f'{cell.protocol} {cell.cell}':<24} {_came(cell)}{ended}")
 
 
 def _how(cell: CellState) -> str:
