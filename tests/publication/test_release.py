@@ -24,6 +24,7 @@ from anvil.ledger.events import (
 )
 from anvil.ledger.events.recipes import DeclaredExperiment
 from anvil.ledger.header import Subject
+from anvil.ledger.note import VerifierKey
 from anvil.ledger.products import PRODUCTS
 from anvil.ledger.publication import layout
 from anvil.ledger.publication.verifying import verify_publication
@@ -202,6 +203,23 @@ def test_a_sealed_model_name_is_no_secret(anvil: Anvil, made: Laguna) -> None:
     )
     made.add(Draft(event, Subject(CAMPAIGN)), role="collector")
     assert anvil("release", DOCUMENT, *OUT).code == 0
+
+
+@pytest.mark.parametrize(
+    "letters",
+    [
+        "NhBRogj9Wh8+qPfZpwdnDS24K2aknCrCBBmKVcTNmD8",
+        "N85/u/6BxnKO/sXwWhypu6is3llKBZKI/VlyyyqfYXE",
+        "//dXO8tyOylaP5Hh8U9lCl20Gi9oh0CNQAQLi3xUq9o",
+    ],
+)
+def test_a_fingerprint_that_looks_like_something_private_by_chance_is_no_secret(
+    anvil: Anvil, made: Laguna, monkeypatch: pytest.MonkeyPatch, letters: str
+) -> None:
+    monkeypatch.setattr(VerifierKey, "fingerprint", property(lambda _key: f"SHA256:{letters}"))
+    ran = anvil("release", DOCUMENT, *OUT)
+    assert ran.code == 0, ran.err
+    assert letters in Path("published/document.md").read_text(encoding="utf-8")
 
 
 FLAG = "--max-num-batched-tokens"
