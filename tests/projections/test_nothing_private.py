@@ -44,9 +44,11 @@ def texts(told: list[Seen]) -> Iterator[str]:
     for make in PUBLISHED.values():  # the summaries are made of imported documents
         seen += imported(spelled(make()), "qwen38-27b", 1000 + len(seen))
     record = fold(seen)
-    record = replace(record, redacted=frozenset(), lost={}, retracted=frozenset(), disowned={})
+    record = replace(record, redacted={}, lost={}, retracted=frozenset(), disowned={})
     artifacts = Artifacts.of(record, lambda _: None, lambda digest: BlobRef(digest, 0))
-    state = replace(record, redacted=frozenset(artifacts.entries))  # the story's artifacts lie nowhere
+    state = replace(
+        record, redacted=dict.fromkeys(artifacts.entries, "")
+    )  # the story's artifacts lie nowhere
     for name in DOCUMENTS:
         candidate = "official_fp8" if find(name).is_of_one_candidate else None
         made = draft(state, artifacts, find(name), campaign="qwen38-27b", candidate=candidate)
