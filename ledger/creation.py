@@ -114,8 +114,8 @@ def create_ledger(
     verifier_key = VerifierKey(origin, dict(pairs)["ledger"].public_key)
     staging = target.with_name(f".{target.name}.{secrets.token_hex(4)}")
     elsewhere = None if blobs is None else by_origin(blobs.resolve(), origin)
-    make_private_directory(staging)
     try:
+        make_private_directory(staging)
         place = LedgerPlace(staging)
         _make_blobs(staging / "blobs", elsewhere)
         with Ledger(
@@ -126,7 +126,7 @@ def create_ledger(
             )
         write_whole(place.verifier_key, f"{verifier_key}\n".encode())
         staging.rename(target)
-        flush_path(target.parent)
+        _flush_name(target, staging)
     except OSError as error:
         raise LedgerError(f"{directory} could not be made: {error.strerror}") from error
     finally:
@@ -135,6 +135,15 @@ def create_ledger(
             if elsewhere is not None:
                 shutil.rmtree(elsewhere, ignore_errors=True)
     return Created(LedgerPlace(directory), origin, verifier_key, files)
+
+
+def _flush_name(target: Path, staging: Path) -> None:
+    """Make the name of a ledger durable; where that fails it is under the other name again, and never was made."""
+    try:
+        flush_path(target.parent)
+    except OSError:
+        target.rename(staging)
+        raise
 
 
 def _make_blobs(path: Path, elsewhere: Path | None) -> None:

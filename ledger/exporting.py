@@ -42,8 +42,9 @@ from anvil.ledger.wording import counted
 BLOBS = "blobs"
 
 _LEFT_OF_BLOB = re.compile(r"\.?[0-9a-f]{62}(?:\.[0-9a-f]{12})?|\.[0-9a-f]{16}")
+_LEFT_OF_KEY = re.compile(r"\.log\.vkey\.[0-9a-f]{12}")
 _LEFT_OF_OPENINGS = re.compile(re.escape(f".{OPENINGS_FILE}.") + "[0-9a-f]{12}")
-"""Names of blobs and openings, and of halves of them that a killed export left."""
+"""Names of blobs, keys and openings, and of halves of them that a killed export left."""
 
 Progress = Callable[[int, int], None]
 
@@ -95,6 +96,8 @@ def export(
         try:
             if place.verifier_key.exists():  # first: it names the log of an export that was interrupted
                 target.mkdir(parents=True, exist_ok=True)
+                for half in [path for path in target.iterdir() if _LEFT_OF_KEY.fullmatch(path.name)]:
+                    half.unlink()
                 write_whole(target / "log.vkey", place.verifier_key.read_bytes())
             files = _write_tiles(store, target, state.size, progress)
             openings = _write_openings(store, target) if audit else 0
@@ -178,6 +181,8 @@ def _halves_of_openings(target: Path) -> list[Path]:
 
 def _is_begun(target: Path, place: LedgerPlace) -> bool:
     """Say whether an earlier export of the same ledger was interrupted in `target`."""
+    if all(_LEFT_OF_KEY.fullmatch(path.name) for path in target.iterdir()):
+        return True  # killed at its first file, which would have named the log
     key = target / "log.vkey"
     return (
         key.exists() and place.verifier_key.exists() and key.read_bytes() == place.verifier_key.read_bytes()

@@ -106,6 +106,8 @@ def home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPat
     monkeypatch.setenv("ANVIL_KEYS", str(path / "keys"))
     for name in ("SSH_AUTH_SOCK", "SSH_AGENT_PID", "COLUMNS", "LINES"):
         monkeypatch.delenv(name, raising=False)
+    for name in ("COLUMNS", "LINES"):
+        os.unsetenv(name)  # readline, which pytest loads, sets them past `os.environ`
     return path
 
 

@@ -157,7 +157,7 @@ def test_killed_while_a_backup_is_made(place: Path, tmp_path: Path, call: str, n
     faults.require_sound(tmp_path / "restored")
 
 
-@pytest.mark.parametrize(("call", "number"), moments({"rename": (3, 7)}, 20))
+@pytest.mark.parametrize(("call", "number"), moments({"rename": (1, 3, 7)}, 20))
 def test_killed_while_exporting(place: Path, tmp_path: Path, call: str, number: int) -> None:
     with Ledger.open(place) as ledger:
         drafts = [faults.said(f"{n}") for n in range(300)] + [faults.secret(ledger, WORDS, BYTES)]

@@ -95,7 +95,9 @@ def test_a_flush_that_fails_while_appending(
 
 
 @pytest.mark.needs("strace")
-@pytest.mark.parametrize("when", [1, 2, 4, *(pytest.param(n, marks=pytest.mark.soak) for n in range(3, 50))])
+@pytest.mark.parametrize(
+    "when", [1, 2, 4, 11, 31, *(pytest.param(n, marks=pytest.mark.soak) for n in range(3, 50))]
+)
 def test_a_flush_that_fails_while_a_ledger_is_made(tmp_path: Path, when: int) -> None:
     place = tmp_path / "here" / "ledger"
     place.parent.mkdir()
