@@ -22,6 +22,7 @@ from anvil.ledger.errors import PublicationRefused
 from anvil.ledger.events import AnyEvent
 from anvil.ledger.public import EvidenceStatus
 from anvil.ledger.statistics import rounded
+from anvil.ledger.wording import counted
 
 STATUSES: tuple[EvidenceStatus, ...] = get_args(EvidenceStatus)
 """Strongest first; `declared` last, which has no rank."""
@@ -172,8 +173,10 @@ class Figure:
         if value is None:
             return self
         if isinstance(value, bool | str) or not 0 <= count <= 9:
-            raise Unsupported(f"{value!r} cannot be printed with {count} places: it is no exact number")
-        rule = f"{self.rule}, rounded half up to {count} places"
+            raise Unsupported(
+                f"{value!r} cannot be printed with {counted(count, 'place')}: it is no exact number"
+            )
+        rule = f"{self.rule}, rounded half up to {counted(count, 'place')}"
         return Figure(Printed(rounded(value, count)), rule, self.support, self.status, (self,))
 
 

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from anvil.collectors.protocols.interface import LoadProtocol
+from anvil.ledger.wording import counted
 
 BY_ITSELF = frozenset({"prefix-cache"})
 """Kinds of which no two are carried out alternately (rule 4)."""
@@ -67,4 +68,4 @@ def _parameters(
 
 def _cells(protocol: LoadProtocol[Any], parameters: Any) -> Iterator[str]:
     for cell in protocol.cells(parameters):
-        yield f"{cell.name} of {cell.runs} runs of {cell.requests}"
+        yield f"{cell.name} of {counted(cell.runs, 'run')} of {cell.requests}"

@@ -21,6 +21,7 @@ from typing import Literal, get_args
 
 from anvil.ledger.events import HostObserved
 from anvil.ledger.statistics import mean, rounded
+from anvil.ledger.wording import counted
 from anvil.projections.comparing import obstacles as ours
 from anvil.projections.comparing.importedcells import Any_, ImportedCell, ImportedRun
 from anvil.projections.comparing.obstacles import Obstacle
@@ -98,7 +99,7 @@ def _repetitions(cell: Any_) -> str | None:
     known = sorted({count for count in requests if count is not None})
     if None in requests or not known:
         return None
-    return f"{len(requests)} runs of {' or '.join(map(str, known))} requests"
+    return f"{counted(len(requests), 'run')} of {' or '.join(map(str, known))} requests"
 
 
 def _prompts(control: Any_, treatment: Any_) -> tuple[str | None, str | None]:

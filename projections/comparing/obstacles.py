@@ -19,6 +19,7 @@ from typing import NamedTuple
 
 from anvil.ledger.events import HostObserved, LoadMeasured
 from anvil.ledger.statistics import mean, rounded
+from anvil.ledger.wording import counted
 from anvil.projections.comparing.experiments import PARAMETERS
 from anvil.projections.comparing.sides import Side
 from anvil.projections.measurements import Cell
@@ -108,7 +109,7 @@ def _repetitions(control: Cell, treatment: Cell) -> Iterator[Obstacle]:
 
 def _counts(requests: list[int]) -> str:
     per_run = sorted(set(requests))
-    return f"{len(requests)} runs of {' or '.join(map(str, per_run))} requests"
+    return f"{counted(len(requests), 'run')} of {' or '.join(map(str, per_run))} requests"
 
 
 def _prompts(control: Cell, treatment: Cell) -> Iterator[Obstacle]:

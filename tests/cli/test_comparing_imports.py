@@ -157,7 +157,7 @@ def test_prompts_of_another_size_are_no_comparison(ledger: Anvil) -> None:
 def test_another_number_of_runs_is_no_comparison(ledger: Anvil) -> None:
     runs(ledger, "a", 0, 2)
     runs(ledger, "b", 0, 1)
-    assert obstacles(ledger, *CACHE) == {"repetitions": ("2 runs of 3 requests", "1 runs of 3 requests")}
+    assert obstacles(ledger, *CACHE) == {"repetitions": ("2 runs of 3 requests", "1 run of 3 requests")}
 
 
 def test_prompts_that_shared_a_prefix_are_no_comparison_with_others(ledger: Anvil) -> None:

@@ -49,7 +49,7 @@ def pictured(stage: Stage, form: str, name: str) -> str:
     ],
 )  # fmt: skip
 def test_a_rule_says_how_sure_its_figure_is(rule: str, words: str) -> None:
-    found = certainty(f"{rule}, rounded half up to 1 places")
+    found = certainty(f"{rule}, rounded half up to 1 place")
     assert found is not None
     assert found.words == words
 

@@ -136,5 +136,5 @@ def test_rounding_happens_once_and_at_the_end() -> None:
     )
     delta = derive("delta_percent", delta_percent, one, other).places(1)
     assert delta.value == "-22.6"
-    assert delta.rule == "delta_percent, rounded half up to 1 places"
+    assert delta.rule == "delta_percent, rounded half up to 1 place"
     assert delta.support.events == {"554.26", "429.25"}
