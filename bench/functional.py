@@ -4,8 +4,7 @@ The checks go through everything that a run does with them: bodies kept before t
 flushed before an event names them, a journal, signed events. Each round asks with a seed of its own, and
 no two answers are equal, since equal bytes are kept once. The floor sends the bodies of one such round
 with bare httpx, each on a fresh connection as the checks do and without the certificates that an address
-without TLS does not need, and reads the answers. The ledger is one in use: the 256 folders of its blobs are there,
-each of which a ledger makes once.
+without TLS does not need, and reads the answers.
 """
 
 from __future__ import annotations
@@ -37,7 +36,6 @@ from anvil.ledger.streams import Stream
 CHOSEN = ("structured-json", "structured-json-schema", "tools-batch", "tool-result", "responses")
 SUBJECT = Subject("bench", "none", "a1")
 ROUNDS = 9
-FOLDERS = 256
 TESTS = Path(__file__).resolve().parent.parent / "tests"
 
 _SERVE = """
@@ -66,7 +64,6 @@ def measure(setting: Setting) -> list[Row]:
         with patch.dict(os.environ, places):
             place = create_ledger(setting.folder / "functional", "bench.test.invalid").place
             with Ledger.open(place.directory) as ledger:
-                _use(ledger)
                 sent, seeds = _Sent(), count(1)
                 asyncio.run(_checks(ledger, url, seeds, sent))
                 ours, bare = interleaved(
@@ -80,14 +77,6 @@ def measure(setting: Setting) -> list[Row]:
     requests = sum(len(batch) for batch in sent.batches)
     name = f"functional checks, {requests} requests"
     return [Row(name, ours * 1e3, "ms", 1.5, bare * 1e3, "the same requests with bare httpx")]
-
-
-def _use(ledger: Ledger) -> None:
-    """Keep blobs until there is one in each folder."""
-    numbers = count()
-    ledger.blobs.hold(b"the first one")
-    while sum(1 for _ in (ledger.place.blobs / "sha256").iterdir()) < FOLDERS:
-        ledger.blobs.hold(f"blob {next(numbers)}".encode())
 
 
 class _Sent:
