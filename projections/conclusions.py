@@ -4,6 +4,8 @@
    of one's own takes the place of the file's.
 2. A decision that stands and is stale is printed, and the evidence limit says why it is: what became of which event
    that it rests on, as `anvil status` says it (`anvil.projections.judgements`, rule 1).
+3. A gate that somebody let pass is named in the limit, with why and until when. Whether that day is over is for the
+   reader: a document does not change with the calendar.
 """
 
 from __future__ import annotations
@@ -11,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from anvil.ledger.events import CaveatNoted, DecisionRecorded, GapNoted
+from anvil.ledger.events import CaveatNoted, DecisionRecorded, GapNoted, WaiverGranted
 from anvil.projections.evidence import Evidence
 from anvil.projections.figures import Figure, Source
 from anvil.projections.limits import Quoted
@@ -74,6 +76,22 @@ class Conclusions:
             )
             for source in self.sources
             if isinstance(source.event, CaveatNoted | GapNoted)
+        )
+
+
+def waived(evidence: Evidence, campaign: Campaign, candidate: str | None = None) -> Iterator[str]:
+    """Yield each waiver that stands (rule 3); with a candidate, of those that can be about it."""
+    for kept in campaign.general:
+        is_elsewhere = candidate is not None and kept.subject.candidate not in (None, candidate)
+        if not isinstance(kept.event, WaiverGranted) or is_elsewhere:
+            continue
+        source = evidence.source(kept)
+        if source is None or not isinstance(source.event, WaiverGranted):
+            continue
+        granted = source.event
+        yield (
+            f"Waived (event {kept.index}): {granted.gate}, by the {granted.granted_by}, until {granted.expires[:10]}: "
+            f"{granted.reason}"
         )
 
 

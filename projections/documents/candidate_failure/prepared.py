@@ -18,7 +18,7 @@ from anvil.ledger.events import (
     SuiteImported,
 )
 from anvil.ledger.wording import counted
-from anvil.projections.conclusions import stale
+from anvil.projections.conclusions import stale, waived
 from anvil.projections.document import Prepared
 from anvil.projections.documents.candidate_failure.attempts import Attempt, claims
 from anvil.projections.documents.candidate_failure.earlier import Earlier
@@ -74,6 +74,7 @@ def prepare(evidence: Evidence, campaign: Campaign, candidate: str) -> Prepared:
         (
             *(earlier.notes() if earlier is not None else ()),
             *notes,
+            *waived(evidence, campaign, candidate),
             *stale(evidence, campaign, candidate),
             *evidence_limits(evidence, campaign),
         ),

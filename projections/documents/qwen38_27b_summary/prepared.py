@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from anvil.ledger.errors import PublicationRefused
-from anvil.projections.conclusions import Conclusions, stale
+from anvil.projections.conclusions import Conclusions, stale, waived
 from anvil.projections.continuing import together
 from anvil.projections.contradictions import in_imported
 from anvil.projections.document import NOTHING_RUN, Prepared
@@ -39,7 +39,11 @@ def prepare(evidence: Evidence, campaign: Campaign, _candidate: str) -> Prepared
     source = imported(evidence, campaign, SCHEMA)
     recorded = Recorded.of(evidence, campaign)
     seen = Observations.of(evidence, campaign)
-    beside: list[str] = [*stale(evidence, campaign), *evidence_limits(evidence, campaign)]
+    beside: list[str] = [
+        *waived(evidence, campaign),
+        *stale(evidence, campaign),
+        *evidence_limits(evidence, campaign),
+    ]
     if recorded is None:
         if source is None:
             raise PublicationRefused(

@@ -1,4 +1,8 @@
-"""A decision that rests on what does not hold any more is printed, and every document says that it is stale."""
+"""What people concluded and a reader must not overlook stands in the limit of every document.
+
+1. A decision that rests on what does not hold any more is printed, and is said to be stale.
+2. A gate that somebody let pass is named, with why and until when.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +19,7 @@ from anvil.ledger.events import (
     DecisionRecorded,
     EventRetracted,
     EvidenceAttached,
+    WaiverGranted,
 )
 from anvil.ledger.events.base import Event
 from anvil.projections.pages import page
@@ -126,3 +131,38 @@ def test_a_decision_that_rests_on_a_stale_one_is_stale_itself() -> None:
         f"Decision {first + 2} (no-promotion)",
     ]
     assert said[1].endswith(f"it rests on event {first + 1}, which is stale itself.")
+
+
+# --- 2. waivers --------------------------------------------------------------------------------------
+
+
+def waived(reason: str = "The card is on loan.") -> Callable[[Told], Event]:
+    return lambda told: WaiverGranted(
+        gate="coding",
+        granted_by="operator",
+        reason=reason,
+        expires="2026-12-31T00:00:00.000000Z",
+        about=(told[CHECK],),
+    )
+
+
+def named(made: Stage, name: str) -> list[str]:
+    return [note for note in made.drawn(name).limit.notes if note.startswith("Waived")]
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_every_document_says_so_until_it_is_taken_back(name: str) -> None:
+    made = stage()
+    at = len(made.lines)
+    made.tell(waived(), "tiny", role="operator")
+    assert named(made, name) == [
+        f"Waived (event {at + 1}): coding, by the operator, until 2026-12-31: The card is on loan."
+    ]
+    made.tell(retracted(at), "tiny", role="operator")
+    assert named(made, name) == []
+
+
+def test_a_waiver_of_another_candidate_is_not_named_where_a_document_is_of_one() -> None:
+    made = stage()
+    made.tell(waived(), "another", role="operator")
+    assert named(made, DOCUMENTS[0]) == []
