@@ -302,7 +302,7 @@ def _file(
 
 
 def _stand(state: Campaigns, seen: Seen, event: Correction) -> Campaigns:
-    return replace(state, standing=standing.step(state.standing, seen, event))
+    return replace(state, standing=standing.step(state.standing, seen.said, event))
 
 
 def _waive(state: Campaigns, seen: Seen, event: WaiverGranted) -> Campaigns:

@@ -3,19 +3,21 @@
 1. They are the operator's own and `declared`. Beside what an imported file says they stand after it; a decision
    of one's own takes the place of the file's.
 2. A decision that stands and is stale is printed, and the evidence limit says why it is: what became of which event
-   that it rests on, as `anvil status` says it (`anvil.projections.judgements`, rule 1).
+   that it rests on, by the same rules as `anvil status` (`anvil.projections.judgements`). So is a waiver. Of events of
+   other campaigns a document knows nothing, and a publication holds none: these `anvil status` tells alone.
 3. A gate that somebody let pass is named in the limit, with why and until when. Whether that day is over is for the
    reader: a document does not change with the calendar.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from anvil.ledger.events import CaveatNoted, DecisionRecorded, GapNoted, WaiverGranted
 from anvil.projections.evidence import Evidence
 from anvil.projections.figures import Figure, Source
+from anvil.projections.judgements import Decision, reasons
 from anvil.projections.limits import Quoted
 from anvil.projections.record import Campaign, Kept, Record
 
@@ -81,70 +83,67 @@ class Conclusions:
 
 def waived(evidence: Evidence, campaign: Campaign, candidate: str | None = None) -> Iterator[str]:
     """Yield each waiver that stands (rule 3); with a candidate, of those that can be about it."""
-    for kept in campaign.general:
-        is_elsewhere = candidate is not None and kept.subject.candidate not in (None, candidate)
-        if not isinstance(kept.event, WaiverGranted) or is_elsewhere:
-            continue
-        source = evidence.source(kept)
-        if source is None or not isinstance(source.event, WaiverGranted):
-            continue
+    for kept, source in _standing(evidence, campaign, candidate):
         granted = source.event
-        yield (
-            f"Waived (event {kept.index}): {granted.gate}, by the {granted.granted_by}, until {granted.expires[:10]}: "
-            f"{granted.reason}"
-        )
+        if isinstance(granted, WaiverGranted):
+            yield (
+                f"Waived (event {kept.index}): {granted.gate}, by the {granted.granted_by}, until "
+                f"{granted.expires[:10]}: {granted.reason}"
+            )
+            yield from _stale(evidence.record, campaign, kept, granted.about, f"Waiver {kept.index}")
 
 
 def stale(evidence: Evidence, campaign: Campaign, candidate: str | None = None) -> Iterator[str]:
     """Yield of each decision that stands why it is stale (rule 2); with a candidate, of those that can be about it."""
-    record = evidence.record
-    known = {kept.entry_hash: kept for kept in record.every()}
-    own = [kept for kept in campaign.general if isinstance(kept.event, DecisionRecorded)]
-    for kept in own:
+    for kept, source in _standing(evidence, campaign, candidate):
+        event = source.event
+        if isinstance(event, DecisionRecorded):
+            marks = evidence.record.standing.in_force(kept.entry_hash)
+            if all(mark.how != "superseded" for mark in marks):
+                called = f"Decision {kept.index} ({', '.join(event.verdicts)})"
+                yield from _stale(evidence.record, campaign, kept, event.rests_on, called)
+
+
+def _standing(evidence: Evidence, campaign: Campaign, candidate: str | None) -> Iterator[tuple[Kept, Source]]:
+    """Yield what people concluded and did not take back."""
+    for kept in campaign.general:
         is_elsewhere = candidate is not None and kept.subject.candidate not in (None, candidate)
-        stands = evidence.source(kept) is not None and kept.entry_hash not in _replaced(record, known)
-        if isinstance(kept.event, DecisionRecorded) and stands and not is_elsewhere:
-            reasons = list(_reasons(record, known, kept, kept.event.rests_on))
-            if reasons:
-                verdicts = ", ".join(kept.event.verdicts)
-                yield f"Decision {kept.index} ({verdicts}) is stale: it rests on {'; '.join(reasons)}."
+        source = None if is_elsewhere else evidence.source(kept)
+        if source is not None:
+            yield kept, source
 
 
-def _replaced(record: Record, known: Mapping[str, Kept]) -> frozenset[str]:
-    """Return the decisions in whose place another stands."""
-    return frozenset(
-        kept.event.supersedes
-        for kept in known.values()
-        if isinstance(kept.event, DecisionRecorded)
-        and kept.event.supersedes is not None
-        and kept.entry_hash not in record.retracted
-    )
+@dataclass(frozen=True)
+class _Cited:
+    """An event that a judgement rests on."""
+
+    index: int
+    is_disowned: bool
 
 
-def _reasons(
-    record: Record, known: Mapping[str, Kept], decision: Kept, cited: Iterable[str]
+def _stale(
+    record: Record, campaign: Campaign, kept: Kept, cited: tuple[str, ...], called: str
 ) -> Iterator[str]:
-    for entry_hash in cited:
-        kept = known.get(entry_hash)
-        name = f"event {entry_hash[:16]}" if kept is None else f"event {kept.index}"
-        happened = []
-        if entry_hash in record.retracted:
-            happened.append("was retracted")
-        if kept is not None and record.is_disowned(kept):
-            happened.append("was signed by a key that was revoked from before it on")
-        if entry_hash in _replaced(record, known):
-            happened.append("was superseded")
-        happened += [f"lost its artifact {one}" for one in _gone_since(record, entry_hash, decision.index)]
-        if not happened and kept is not None and isinstance(kept.event, DecisionRecorded):
-            is_stale = any(_reasons(record, known, kept, kept.event.rests_on))
-            happened += ["is stale itself"] if is_stale else []
-        if happened:
-            yield f"{name}, which {' and '.join(happened)}"
+    """Yield why a judgement is stale, of the events of this campaign; a document knows no others."""
+    known = {each.entry_hash: each for each in campaign.every()}
+    decisions = {
+        each.entry_hash: Decision(
+            each.index,
+            each.entry_hash,
+            each.event.verdicts,
+            each.event.sentence,
+            tuple(name for name in each.event.rests_on if name in known),
+            each.event.supersedes,
+        )
+        for each in known.values()
+        if isinstance(each.event, DecisionRecorded)
+    }
 
+    def find(name: str) -> _Cited | None:
+        found = known.get(name)
+        return None if found is None else _Cited(found.index, record.is_disowned(found))
 
-def _gone_since(record: Record, entry_hash: str, index: int) -> Iterator[str]:
-    """Yield the artifacts of an event that were redacted or lost after an index: what was gone before was known."""
-    for name, said in {**record.lost, **record.redacted}.items():
-        is_in_force = name in record.redacted or said not in record.retracted
-        if name.event == entry_hash and is_in_force and record.corrections.get(said, -1) > index:
-            yield name.name
+    own = tuple(name for name in cited if name in known)
+    found = [str(reason) for reason in reasons(kept.index, own, record.standing, decisions, find)]
+    if found:
+        yield f"{called} is stale: event {'; event '.join(found).removesuffix('.')}."

@@ -11,10 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, Protocol
 
 from anvil.ledger.events.judgements import Verdict
-from anvil.projections.seen import Seen
 from anvil.projections.standing import How, Mark, Standing
 
 
@@ -86,7 +85,19 @@ class Reason:
         return f"{name} {happened}{where}" + (f": {self.why}" if self.why else "")
 
 
-Find = Callable[[str], Seen | None]
+class Cited(Protocol):
+    """What is asked of an event that a judgement rests on."""
+
+    @property
+    def index(self) -> int:
+        """Where it lies."""
+
+    @property
+    def is_disowned(self) -> bool:
+        """Whether the key that signed it did not count by then."""
+
+
+Find = Callable[[str], Cited | None]
 """Returns the event of an entry hash, None when it is not in this ledger."""
 
 

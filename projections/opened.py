@@ -46,7 +46,9 @@ class Opened:
             PublicationRefused: one is not.
         """
         shown = {kept.entry_hash: kept.index for kept in self.record.every() if kept.entry_hash in cited}
-        require_signed(self.store, {**shown, **self.record.corrections})
+        require_signed(
+            self.store, {**shown, **{kept.entry_hash: kept.index for kept in self.record.corrections}}
+        )
 
 
 @contextmanager

@@ -68,12 +68,15 @@ from anvil.ledger.events import (
 from anvil.ledger.header import ArtifactEntry, Subject
 from anvil.projections.figures import ArtifactName
 from anvil.projections.seen import Seen
+from anvil.projections.standing import Correction, Said, Standing
+from anvil.projections.standing import step as step_of
 
 UNNAMED = "-"
 """The campaign or attempt of events that name none."""
 
 _CORRECTIONS = (
     EventRetracted,
+    SealedRedacted,
     ArtifactRedacted,
     ArtifactMissing,
     ArtifactDisclosed,
@@ -163,8 +166,8 @@ class Record:
     """Evidence found later, by the event that it supports."""
     disowned: Mapping[str, int] = field(default_factory=dict)
     """Key to the index from which on it is not believed."""
-    corrections: Mapping[str, int] = field(default_factory=dict)
-    """The events that say all this, by entry hash, and their index."""
+    corrections: tuple[Kept, ...] = ()
+    """The events that say all this, in order."""
     begins: Mapping[str, int] = field(default_factory=dict)
     """Ledger to the index of its first event; a restored ledger holds its predecessor's too."""
     synthetic: frozenset[str] = frozenset()
@@ -175,6 +178,18 @@ class Record:
         """The artifacts that were redacted, or lost as far as nobody took that back."""
         lost = (name for name, said in self.lost.items() if said not in self.retracted)
         return frozenset((*self.redacted, *lost))
+
+    @cached_property
+    def standing(self) -> Standing:
+        """How events stand after all that was said of them later, as `anvil status` has it (`standing`)."""
+        standing = Standing()
+        decisions = (kept for kept in self.every() if isinstance(kept.event, DecisionRecorded))
+        for kept in sorted((*self.corrections, *decisions), key=lambda kept: kept.index):
+            if isinstance(kept.event, Correction) and not self.is_disowned(kept):
+                standing = step_of(
+                    standing, Said(kept.index, kept.entry_hash, bool(kept.artifacts)), kept.event
+                )
+        return standing
 
     def is_disowned(self, kept: Kept) -> bool:
         """Say whether an event was signed by a key that did not count by then."""
@@ -232,7 +247,7 @@ class _Growing:
         self._lost = dict(record.lost)
         self._attached = {target: list(found) for target, found in record.attached.items()}
         self._disowned = dict(record.disowned)
-        self._corrections = dict(record.corrections)
+        self._corrections = list(record.corrections)
         self._begins = dict(record.begins)
         self._synthetic = set(record.synthetic)
 
@@ -245,7 +260,7 @@ class _Growing:
             dict(self._lost),
             {target: tuple(found) for target, found in self._attached.items()},
             dict(self._disowned),
-            dict(self._corrections),
+            tuple(self._corrections),
             dict(self._begins),
             frozenset(self._synthetic),
         )
@@ -254,7 +269,7 @@ class _Growing:
         event, header = seen.event, seen.header
         self._size = seen.index + 1
         if isinstance(event, _CORRECTIONS):
-            self._corrections[seen.entry_hash] = seen.index
+            self._corrections.append(self._kept(seen))
         match event:
             case StreamOpened():
                 if event.synthetic:

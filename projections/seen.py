@@ -13,6 +13,7 @@ from anvil.ledger.events import AnyEvent, known_types
 from anvil.ledger.header import Header
 from anvil.ledger.keyring import Keyring
 from anvil.ledger.store import Row, Store
+from anvil.projections.standing import Said
 
 DECLARES = tuple(
     name for name in known_types() if name.partition("/")[0] in ("recipe.declared", "import.recorded")
@@ -38,6 +39,11 @@ class Seen:
     header: Header
     event: AnyEvent
     is_disowned: bool = False
+
+    @property
+    def said(self) -> Said:
+        """Return where it lies, for what it changes of another (`standing`)."""
+        return Said(self.index, self.entry_hash, bool(self.header.artifacts))
 
 
 class Reading:

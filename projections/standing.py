@@ -19,7 +19,6 @@ from anvil.ledger.events import (
     SealedRedacted,
 )
 from anvil.ledger.public import EvidenceStatus
-from anvil.projections.seen import Seen
 
 Correction = (
     EventRetracted | SealedRedacted | ArtifactRedacted | ArtifactMissing | EvidenceAttached | DecisionRecorded
@@ -27,6 +26,15 @@ Correction = (
 """The events that change how an earlier one stands."""
 
 How = Literal["retracted", "redacted", "lost", "superseded"]
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """Where the event that changes something lies, and whether bytes came with it."""
+
+    index: int
+    entry_hash: str
+    has_bytes: bool
 
 
 @dataclass(frozen=True)
@@ -81,29 +89,29 @@ class Standing:
                 yield each
 
 
-def step(standing: Standing, seen: Seen, event: Correction) -> Standing:
+def step(standing: Standing, said: Said, event: Correction) -> Standing:
     """Return how events stand after one more that changes it."""
     match event:
         case EventRetracted():
-            return _mark(standing, event.target, _of(seen, "retracted", event.reason))
+            return _mark(standing, event.target, _of(said, "retracted", event.reason))
         case SealedRedacted():
-            return _mark(standing, event.target, _of(seen, "redacted", event.reason, event.field))
+            return _mark(standing, event.target, _of(said, "redacted", event.reason, event.field))
         case ArtifactRedacted():
-            return _mark(standing, event.target, _of(seen, "redacted", event.reason, event.artifact))
+            return _mark(standing, event.target, _of(said, "redacted", event.reason, event.artifact))
         case ArtifactMissing():
-            return _mark(standing, event.target, _of(seen, "lost", event.reason, event.artifact))
+            return _mark(standing, event.target, _of(said, "lost", event.reason, event.artifact))
         case EvidenceAttached():
-            return _support(standing, seen, event)
+            return _support(standing, said, event)
         case DecisionRecorded():
             if event.supersedes is None:
                 return standing
-            return _mark(standing, event.supersedes, _of(seen, "superseded", None))
+            return _mark(standing, event.supersedes, _of(said, "superseded", None))
         case _:
             assert_never(event)
 
 
-def _of(seen: Seen, how: How, reason: str | None, part: str | None = None) -> Mark:
-    return Mark(how, seen.index, seen.entry_hash, reason, part)
+def _of(said: Said, how: How, reason: str | None, part: str | None = None) -> Mark:
+    return Mark(how, said.index, said.entry_hash, reason, part)
 
 
 def _mark(standing: Standing, target: str, mark: Mark) -> Standing:
@@ -111,11 +119,11 @@ def _mark(standing: Standing, target: str, mark: Mark) -> Standing:
     return replace(standing, marks={**standing.marks, target: marks})
 
 
-def _support(standing: Standing, seen: Seen, event: EvidenceAttached) -> Standing:
+def _support(standing: Standing, said: Said, event: EvidenceAttached) -> Standing:
     target = event.target
-    if not seen.header.artifacts:
+    if not said.has_bytes:
         return standing  # a claim of bytes without bytes
-    found = Support(seen.index, seen.entry_hash, event.status, event.supports)
+    found = Support(said.index, said.entry_hash, event.status, event.supports)
     marks = tuple(
         replace(mark, is_undone=True) if mark.how == "lost" and mark.part in event.restores else mark
         for mark in standing.marks.get(target, ())

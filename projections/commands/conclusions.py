@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import textwrap
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -21,7 +21,7 @@ from anvil.ledger.events import (
 from anvil.ledger.events.suites import spell_stability
 from anvil.projections.campaigns import Campaigns, CampaignState
 from anvil.projections.figures import weakest
-from anvil.projections.judgements import Decision, Find, Note, Reason, Waiver, reasons
+from anvil.projections.judgements import Decision, Note, Reason, Waiver, reasons
 from anvil.projections.seen import Seen
 from anvil.projections.strength import claimed, status_of
 
@@ -35,7 +35,7 @@ class Conclusions:
     """The state of all campaigns, how to find the events that it names, and what time it is now."""
 
     state: Campaigns
-    find: Find
+    find: Callable[[str], Seen | None]
     now: str
 
     def print(self, campaign: CampaignState) -> None:

@@ -19,6 +19,7 @@ from anvil.ledger.events import (
     DecisionRecorded,
     EventRetracted,
     EvidenceAttached,
+    SealedRedacted,
     WaiverGranted,
 )
 from anvil.ledger.events.base import Event
@@ -65,6 +66,10 @@ def redacted(number: int) -> Callable[[Told], Event]:
     return lambda told: ArtifactRedacted(target=told[number], artifact="body", reason="a name")
 
 
+def unsaid(number: int) -> Callable[[Told], Event]:
+    return lambda told: SealedRedacted(target=told[number], field="detail", reason="a host")
+
+
 def found_again(number: int) -> Callable[[Told], Event]:
     return lambda told: EvidenceAttached(
         target=told[number],
@@ -89,7 +94,7 @@ FOUND = found_again(CHECK)
 @pytest.mark.parametrize("name", DOCUMENTS)
 def test_every_document_says_so(name: str) -> None:
     at = len(stage().lines) + 1
-    said = f"Decision {at} (no-promotion) is stale: it rests on event 3, which was retracted."
+    said = f"Decision {at} (no-promotion) is stale: event 3 was retracted at index {at + 1}: another engine."
     assert told(decided(CHECK, OTHER), retracted(CHECK), name=name) == [said]
     assert told(decided(OTHER), retracted(CHECK), name=name) == []
 
@@ -100,7 +105,7 @@ def test_the_pages_say_so(form: str) -> None:
     made.tell(decided(CHECK), "tiny", role="operator")
     made.tell(retracted(CHECK), "tiny", role="operator")
     drawn = page(made.drawn(DOCUMENTS[0]), State("x.test.invalid", 9, "0" * 64), made.played()[0], form)
-    assert "is stale: it rests on event 3, which was retracted." in drawn
+    assert "is stale: event 3 was retracted at index" in drawn
 
 
 def test_what_was_gone_before_the_decision_was_known_to_who_decided() -> None:
@@ -108,10 +113,19 @@ def test_what_was_gone_before_the_decision_was_known_to_who_decided() -> None:
     assert told(redacted(CHECK), decided(CHECK)) == []
 
 
-@pytest.mark.parametrize("gone", [lost, redacted])
-def test_bytes_that_went_afterwards_make_it_stale(gone: Callable[[int], Callable[[Told], Event]]) -> None:
+@pytest.mark.parametrize(
+    ("gone", "how"),
+    [
+        (lost, "lost body, noted at index 7: the disk died"),
+        (redacted, "had body redacted at index 7: a name"),
+        (unsaid, "had detail redacted at index 7: a host"),
+    ],
+)
+def test_what_went_afterwards_makes_it_stale(
+    gone: Callable[[int], Callable[[Told], Event]], how: str
+) -> None:
     (said,) = told(decided(CHECK), gone(CHECK))
-    assert said.endswith("it rests on event 3, which lost its artifact body.")
+    assert said == f"Decision 6 (no-promotion) is stale: event 3 {how}."
 
 
 def test_bytes_that_came_back_do_not() -> None:
@@ -130,7 +144,7 @@ def test_a_decision_that_rests_on_a_stale_one_is_stale_itself() -> None:
         f"Decision {first + 1} (no-promotion)",
         f"Decision {first + 2} (no-promotion)",
     ]
-    assert said[1].endswith(f"it rests on event {first + 1}, which is stale itself.")
+    assert f"event {first + 1} is stale itself: 3 was retracted at index" in said[1]
 
 
 # --- 2. waivers --------------------------------------------------------------------------------------
@@ -160,6 +174,12 @@ def test_every_document_says_so_until_it_is_taken_back(name: str) -> None:
     ]
     made.tell(retracted(at), "tiny", role="operator")
     assert named(made, name) == []
+
+
+def test_a_waiver_of_what_does_not_hold_any_more_is_said_to_be_stale() -> None:
+    assert told(waived(), retracted(CHECK)) == [
+        "Waiver 6 is stale: event 3 was retracted at index 7: another engine."
+    ]
 
 
 def test_a_waiver_of_another_candidate_is_not_named_where_a_document_is_of_one() -> None:

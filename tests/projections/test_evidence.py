@@ -247,7 +247,7 @@ def status_now(scene: Scene) -> EvidenceStatus:
     record, standing = fold(scene.seen), Standing()
     for seen in scene.seen:
         if isinstance(seen.event, EvidenceAttached):
-            standing = step(standing, seen, seen.event)
+            standing = step(standing, seen.said, seen.event)
     of = next(kept for kept in record.every() if kept.entry_hash == scene.seen[0].entry_hash)
     source = Evidence(record).source(of)
     assert source is not None

@@ -17,10 +17,12 @@ from anvil.ledger.drafts import Draft
 from anvil.ledger.events import (
     CaveatNoted,
     DecisionRecorded,
+    EventRetracted,
     GapNoted,
     HostObserved,
     ObservationNoted,
     TripwireExcepted,
+    WaiverGranted,
 )
 from anvil.ledger.events.recipes import DeclaredExperiment
 from anvil.ledger.header import Subject
@@ -297,8 +299,6 @@ def test_an_exception_lets_exactly_its_text_pass(anvil: Anvil, made: Laguna) -> 
 
 @pytest.mark.parametrize("how", ["expired", "another text", "another detector", "retracted"])
 def test_an_exception_that_does_not_fit_lets_nothing_pass(anvil: Anvil, made: Laguna, how: str) -> None:
-    from anvil.ledger.events import EventRetracted
-
     made.add(said("The library is 10.20.30.40 here."))
     later = "9999-01-01T00:00:00.000000Z"
     draft = {
@@ -359,3 +359,31 @@ def test_a_broken_detector_refuses_the_release(
 def test_there_is_no_force(anvil: Anvil) -> None:
     for option in ("--force", "--no-tripwire", "--skip-tripwire", "-f", "--yes"):
         assert anvil("release", DOCUMENT, *OUT, option).code == 2
+
+
+def test_what_people_concluded_is_made_again_by_a_stranger(anvil: Anvil, made: Laguna) -> None:
+    """A waiver, a decision that is stale, and one that rests on what happened in a campaign that does not go along."""
+    (other,) = made.add(Draft(GapNoted(text="It was hot."), Subject("elsewhere")))[-1:]
+    seen = made.observed[0].entry_hash
+    waiver = WaiverGranted(
+        gate="coding",
+        granted_by="operator",
+        reason="It is on loan.",
+        expires="2026-12-31T00:00:00.000000Z",
+        about=(seen,),
+    )
+    rests_on = (made.observed[1].entry_hash, other.entry_hash)
+    decision = DecisionRecorded(
+        verdicts=("no-promotion",), sentence="It failed.", rests_on=rests_on, supersedes=None
+    )
+    for event in (waiver, decision):
+        made.add(Draft(event, Subject(CAMPAIGN, CANDIDATE)))
+    for target, campaign in ((other.entry_hash, "elsewhere"), (made.observed[1].entry_hash, CAMPAIGN)):
+        made.add(Draft(EventRetracted(target=target, reason="It was another host."), Subject(campaign)))
+    ran = anvil("release", DOCUMENT, *OUT)
+    assert ran.code == 0, ran.err
+    limit = (Path("published") / "provenance.json").read_text()
+    assert "Waived (event" in limit
+    assert "(no-promotion) is stale: event" in limit
+    again = anvil("verify", "--publication", "published", "--key", "anvil-ledger/log.vkey")
+    assert (again.code, "Recomputed  yes" in again.out) == (0, True), again.out
