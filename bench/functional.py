@@ -1,10 +1,10 @@
 """Measure 7: what functional checks cost beside the bare requests, against a server that answers at once.
 
 The checks go through everything that a run does with them: bodies kept before they are judged and
-flushed before an event names them, a journal, signed events. Each round asks with a seed of its own, and
-no two answers are equal, since equal bytes are kept once. The floor sends the bodies of one such round
-with bare httpx, each on a fresh connection as the checks do and without the certificates that an address
-without TLS does not need, and reads the answers.
+flushed before an event names them, a journal, signed events; stream and journal are there before, as in a run.
+Each round asks with a seed of its own, and no two answers are equal, since equal bytes are kept once. The
+floor sends the bodies of one such round with bare httpx, each on a fresh connection as the checks do and
+without the certificates that an address without TLS does not need, and reads the answers.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import ssl
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
 from unittest.mock import patch
@@ -35,7 +36,7 @@ from anvil.ledger.streams import Stream
 
 CHOSEN = ("structured-json", "structured-json-schema", "tools-batch", "tool-result", "responses")
 SUBJECT = Subject("bench", "none", "a1")
-ROUNDS = 9
+ROUNDS = 25
 TESTS = Path(__file__).resolve().parent.parent / "tests"
 
 _SERVE = """
@@ -63,12 +64,12 @@ def measure(setting: Setting) -> list[Row]:
         places = {"ANVIL_STATE": str(setting.folder / "state"), "ANVIL_KEYS": str(setting.folder / "keys")}
         with patch.dict(os.environ, places):
             place = create_ledger(setting.folder / "functional", "bench.test.invalid").place
-            with Ledger.open(place.directory) as ledger:
+            with Ledger.open(place.directory) as ledger, _recorder(ledger) as recorder:
                 sent, seeds = _Sent(), count(1)
-                asyncio.run(_checks(ledger, url, seeds, sent))
+                asyncio.run(_checks(recorder, url, seeds, sent))
                 ours, bare = interleaved(
                     ROUNDS,
-                    lambda: seconds(lambda: asyncio.run(_checks(ledger, url, seeds, None))),
+                    lambda: seconds(lambda: asyncio.run(_checks(recorder, url, seeds, None))),
                     lambda: seconds(lambda: asyncio.run(_bare(url, sent.batches))),
                 )
     finally:
@@ -105,10 +106,15 @@ class _Watching:
             self._in_flight -= 1
 
 
-async def _checks(ledger: Ledger, url: str, seeds: Iterator[int], sent: _Sent | None) -> None:
-    stream = Stream.start(ledger, ledger.signer("collector"), purpose="bench")
-    journal = Journal.create(ledger.place.directory / "journals", stream.id)
-    recorder = LedgerRecorder(ledger, stream, journal).about(SUBJECT)
+@contextmanager
+def _recorder(ledger: Ledger) -> Iterator[LedgerRecorder]:
+    with Stream.start(ledger, ledger.signer("collector"), purpose="bench") as stream:
+        journal = Journal.create(ledger.place.directory / "journals", stream.id)
+        yield LedgerRecorder(ledger, stream, journal).about(SUBJECT)
+    journal.finish()
+
+
+async def _checks(recorder: LedgerRecorder, url: str, seeds: Iterator[int], sent: _Sent | None) -> None:
     endpoint = Endpoint(url, "test-model")
     async with Client(endpoint) as client:
         sender = client if sent is None else _Watching(client, sent)
@@ -119,8 +125,6 @@ async def _checks(ledger: Ledger, url: str, seeds: Iterator[int], sent: _Sent | 
             ctx = context(under_test, name, {})
             event = await carry_out(CHECKS[name], ctx)
             recorder.append(event, subject=SUBJECT, attachments=ctx.attachments)
-    stream.close()
-    journal.finish()
 
 
 async def _bare(url: str, batches: Sequence[Sequence[tuple[str, bytes]]]) -> None:

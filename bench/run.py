@@ -17,6 +17,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import platformdirs
+from apart import spread
 from machine import describe
 from measure import Row, Setting
 
@@ -41,6 +42,7 @@ def main() -> int:
     options = _options()
     rows: list[Row] = []
     with TemporaryDirectory(prefix="anvil-bench-") as folder:
+        spread(Path(folder))
         setting = Setting(
             Path(folder), options.cache if options.events > QUICK else Path(folder), options.events
         )

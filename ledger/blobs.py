@@ -218,7 +218,8 @@ class BlobStore:
     def _settle(self, temporary: Path, ref: BlobRef) -> Path:
         """Give a file the name of its blob, unless that has one already, and return where it lies."""
         target = self.path(ref.digest)
-        if self.measure(ref.digest) == ref:  # otherwise this also mends a blob that a disk damaged
+        # otherwise this also mends a blob that a disk damaged; a look at the name first, as most are new
+        if target.exists() and self.measure(ref.digest) == ref:
             temporary.unlink()
             return target
         try:
