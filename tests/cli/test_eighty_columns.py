@@ -98,6 +98,27 @@ def test_an_argument_is_shown_as_it_is_passed(anvil: Anvil) -> None:
 
 
 @pytest.mark.usefixtures("campaign")
+def test_a_step_of_a_chain_keeps_its_event_and_hangs_below_its_rule() -> None:
+    lines = on_a_terminal("why", "draft.json", "/candidate")
+    at = lines.index("  recipe.declared/1 candidates.0.model = poolside/Laguna-XS-2.1-NVFP4")
+    assert lines[at + 1] == "      (event 3)"
+    lines = on_a_terminal("why", "draft.json", "/attempts/0/preflight_no_thinking")
+    at = lines.index("  checks with thinking disabled: passed of carried out, and those that did not =")
+    assert lines[at + 1] == "      2/4; structured-json failed, tools-batch 0/20 failed"
+    assert not any(line.rstrip().endswith("(event") for line in lines)
+
+
+def test_what_a_publication_withholds_is_told_in_columns(anvil: Anvil) -> None:
+    laguna(Path("anvil-ledger"), "example.com/laguna")
+    assert anvil("release", "candidate-failure.v1", "--out", "published").code == 0
+    lines = on_a_terminal("redactions", "published")
+    require_fitting(lines)
+    at = next(number for number, line in enumerate(lines) if line.endswith("/attempts/1/health,"))
+    assert lines[at].startswith("       behind /attempts/1/engine")
+    assert lines[at + 1] == "              /attempts/1/evidence_status and 1 more"
+
+
+@pytest.mark.usefixtures("campaign")
 def test_into_a_file_each_event_is_a_line(anvil: Anvil, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("COLUMNS", raising=False)
     assert len(anvil("log").out.splitlines()) == len(anvil("log", "--json").json["events"])
