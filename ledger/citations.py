@@ -77,6 +77,14 @@ class Citations:
         """
         return self._standing(name, "Name what stands in its place; see `anvil log`.")
 
+    def stands(self, name: str) -> bool:
+        """Say whether an event can be cited, by the rules of `standing`."""
+        try:
+            self.standing(name)
+        except LedgerError:
+            return False
+        return True
+
     def to_retract(self, name: str) -> Cited:
         """Return the event of an index or entry hash that is to be taken back, by the same rules.
 
