@@ -75,18 +75,44 @@ class Citations:
         Raises:
             LedgerError: it cannot be cited; the message says why.
         """
+        return self._standing(name, "Name what stands in its place; see `anvil log`.")
+
+    def stands(self, name: str) -> bool:
+        """Say whether an event can be cited, by the rules of `standing`."""
+        try:
+            self.standing(name)
+        except LedgerError:
+            return False
+        return True
+
+    def to_retract(self, name: str) -> Cited:
+        """Return the event of an index or entry hash that is to be taken back, by the same rules.
+
+        Raises:
+            LedgerError: it is not taken back, or was before; the message says why.
+        """
+        return self._standing(
+            name,
+            "Nothing was recorded, and nothing is to be done: it supports nothing any more. `anvil status` shows "
+            "what had rested on it.",
+        )
+
+    def _standing(self, name: str, advice: str) -> Cited:
+        """Return what stands; `advice` is for one that was retracted."""
         cited = self.find(name)
         if family(cited.event.type) in ABOUT_THE_LOG:
             raise LedgerError(
                 f"event {cited.index} is {cited.event.type}: it is about the ledger itself, "
                 "so nothing rests on it and it is not taken back",
-                advice="Name an observation, a result, a note, a waiver or a decision; see `anvil log`.",
+                advice="A retraction stands: record again what it took back, and name that."
+                if isinstance(cited.event, EventRetracted)
+                else "Name an observation, a result, a note, a waiver or a decision; see `anvil log`.",
             )
         if cited.entry_hash in self._retracted:
             index, reason = self._retracted[cited.entry_hash]
             raise LedgerError(
                 f"event {cited.index} ({cited.event.type}) was retracted at index {index}: {reason}",
-                advice="Name what stands in its place; see `anvil log`.",
+                advice=advice,
             )
         return cited
 
@@ -154,7 +180,8 @@ class Citations:
         if self._is_disowned(cited):
             return
         if isinstance(cited.event, EventRetracted):
-            self._retracted[cited.event.target] = cited.index, cited.event.reason
+            # Where two retracted it at the same moment, it was the first.
+            self._retracted.setdefault(cited.event.target, (cited.index, cited.event.reason))
         elif isinstance(cited.event, DecisionRecorded) and cited.event.supersedes is not None:
             self._superseded[cited.event.supersedes] = cited.entry_hash, cited.index
 

@@ -9,6 +9,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 import traceback
@@ -193,7 +194,7 @@ def main(arguments: list[str] | None = None) -> None:
     except click.exceptions.Exit as stop:
         sys.exit(stop.exit_code)
     except click.ClickException as error:
-        error.show()
+        _show(error)
         sys.exit(error.exit_code)
     except (click.Abort, KeyboardInterrupt):
         click.echo("Interrupted.", err=True)
@@ -214,6 +215,15 @@ def _open_standard_streams() -> None:
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         if getattr(sys, name) is None:
             setattr(sys, name, os.fdopen(number, "w" if number else "r", closefd=False))
+
+
+def _show(error: click.ClickException) -> None:
+    """Print how a command was used wrongly, in lines that fit a terminal, which click does of the usage only."""
+    from anvil.ledger.terminal import columns, folded
+
+    shown = io.StringIO()
+    error.show(shown)
+    click.echo(folded(shown.getvalue().rstrip("\n"), columns(sys.stderr)), err=True)
 
 
 def _report(error: Exception, *, debug: bool) -> int:

@@ -18,6 +18,7 @@ from pathlib import Path
 import platformdirs
 
 from anvil.ledger.errors import BlobStoreAway
+from anvil.ledger.folders import DATABASE
 
 DEFAULT_DIRECTORY = Path("anvil-ledger")
 
@@ -31,7 +32,7 @@ class LedgerPlace:
     @property
     def database(self) -> Path:
         """The SQLite file."""
-        return self.directory / "ledger.db"
+        return self.directory / DATABASE
 
     @property
     def blobs(self) -> Path:

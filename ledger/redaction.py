@@ -22,7 +22,7 @@ from anvil.ledger.citations import Citations
 from anvil.ledger.drafts import Draft
 from anvil.ledger.envelope import Envelope
 from anvil.ledger.errors import LedgerError
-from anvil.ledger.events import ArtifactRedacted, Event, SealedRedacted, build
+from anvil.ledger.events import AnyEvent, ArtifactRedacted, SealedRedacted, build
 from anvil.ledger.header import ArtifactEntry, Header
 from anvil.ledger.merkle import leaf_hash
 from anvil.ledger.recording import Ledger, Recorded
@@ -40,11 +40,15 @@ class Gone:
 
 @dataclass(frozen=True)
 class Redacted:
-    """What a redaction did: the events that say so, what went in which event, and which blobs were deleted."""
+    """What a redaction did: the events that say so, what went in which event, and which blobs were deleted.
+
+    `said_before` are the indices of earlier events that say it of something of this: that was not recorded again.
+    """
 
     recorded: tuple[Recorded, ...]
     gone: tuple[Gone, ...]
     blobs: tuple[BlobRef, ...]
+    said_before: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -78,7 +82,10 @@ def redact(
     _require_found(plans, (*fields, *artifacts))
     seen = ledger.store.size()
     _require_unshared(plans, _elsewhere(ledger, plans, 0, seen))
-    drafts = [Draft(event) for plan in plans for event in _events(ledger, plan, reason)]
+    earlier = {plan.target: _already_redacted(ledger, plan.target) for plan in plans}
+    events = [event for plan in plans for event in _events(plan, reason)]
+    drafts = [Draft(event) for event in events if _name_of(event) not in earlier[event.target]]
+    said = {earlier[event.target].get(_name_of(event)) for event in events}
     recorded = record(ledger, ledger.signer("operator"), drafts, purpose="redaction") if drafts else []
     blobs = tuple(dict.fromkeys(blob for plan in plans for blob in plan.blobs))
     with ledger.undisturbed():
@@ -90,7 +97,7 @@ def redact(
         ledger.blobs.sweep()
         ledger.store.scrub()
     gone = tuple(Gone(p.index, p.fields, tuple(a.name for a in p.artifacts)) for p in plans)
-    return Redacted(tuple(recorded), gone, blobs)
+    return Redacted(tuple(recorded), gone, blobs, tuple(sorted(index for index in said if index is not None)))
 
 
 def _plan(ledger: Ledger, index: int, fields: Sequence[str], artifacts: Sequence[str]) -> _Plan:
@@ -130,32 +137,26 @@ def _require_found(plans: Sequence[_Plan], names: Sequence[str]) -> None:
         )
 
 
-def _events(ledger: Ledger, plan: _Plan, reason: str) -> Iterator[Event]:
-    """Yield what is to be said and was not said before: a run that was interrupted only has to delete."""
-    already = _already_redacted(ledger, plan.target)
-    said: list[Event] = [
-        build(SealedRedacted, {"target": plan.target, "field": name, "reason": reason})
-        for name in plan.fields
-    ]
-    said += [
-        build(ArtifactRedacted, {"target": plan.target, "artifact": artifact.name, "reason": reason})
-        for artifact in plan.artifacts
-    ]
-    yield from (event for event in said if _name_of(event) not in already)
+def _events(plan: _Plan, reason: str) -> Iterator[SealedRedacted | ArtifactRedacted]:
+    """Yield what is to be said of an event."""
+    for name in plan.fields:
+        yield build(SealedRedacted, {"target": plan.target, "field": name, "reason": reason})
+    for artifact in plan.artifacts:
+        yield build(ArtifactRedacted, {"target": plan.target, "artifact": artifact.name, "reason": reason})
 
 
-def _name_of(event: Event) -> tuple[str, str]:
+def _name_of(event: AnyEvent) -> tuple[str, str]:
     name = event.field if isinstance(event, SealedRedacted) else getattr(event, "artifact", "")
     return event.type, str(name)
 
 
-def _already_redacted(ledger: Ledger, target: str) -> set[tuple[str, str]]:
-    """Return what earlier events redacted in `target`: this run then only finishes the deletion.
+def _already_redacted(ledger: Ledger, target: str) -> dict[tuple[str, str], int]:
+    """Return what earlier events redacted in `target`, and which: this run then only finishes the deletion.
 
     What a disowned key redacted explains nothing, and is said again.
     """
     earlier = Citations(ledger).about(target, SealedRedacted, ArtifactRedacted)
-    return {_name_of(cited.event) for cited in earlier}
+    return {_name_of(cited.event): cited.index for cited in earlier}
 
 
 def _elsewhere(ledger: Ledger, plans: Sequence[_Plan], start: int, stop: int) -> list[tuple[int, str]]:

@@ -24,6 +24,7 @@ from sqlite_utils.utils import sqlite3  # type: ignore[attr-defined]  # pysqlite
 
 from anvil.ledger.errors import LedgerBusy, LedgerError, NotALedger, StoreDamaged
 from anvil.ledger.files import open_plain
+from anvil.ledger.folders import how_to_verify
 
 BUSY_TIMEOUT_MS = 60_000
 PAGE_SIZE = 8_192
@@ -75,7 +76,8 @@ def require_file(path: Path) -> None:
     except FileNotFoundError:
         raise NotALedger(
             f"there is no ledger at {path.parent}: {path.name} does not exist",
-            advice="Name the directory with `anvil --ledger DIR …`, or make a ledger with `anvil init`.",
+            advice=how_to_verify(path.parent)
+            or "Name the directory with `anvil --ledger DIR …`, or make a ledger with `anvil init`.",
         ) from None
     except OSError as error:
         raise NotALedger(f"{path} cannot be read: {error.strerror}") from error

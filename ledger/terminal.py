@@ -13,7 +13,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TextIO
 
 NARROWEST = 40
@@ -36,6 +36,21 @@ def folded(text: str, width: int | None) -> str:
     if width is None:
         return text
     return "\n".join(part for line in text.split("\n") for part in _parts(line, width))
+
+
+def hung(words: Iterable[str], width: int | None, indent: int, further: int) -> Iterator[str]:
+    """Yield lines of words that stay whole, spaces within them too: the first line begins at `indent`, others `further`.
+
+    For what has a label that `folded` cannot tell from a value. A word that is wider than `width` has a line of its own.
+    """
+    line = ""
+    for word in words:
+        joined = f"{line} {word}" if line.strip() else " " * indent + word
+        if width is not None and line.strip() and len(joined) > width:
+            yield line
+            joined = " " * further + word.lstrip()
+        line = joined
+    yield line
 
 
 def _parts(line: str, width: int) -> Iterator[str]:

@@ -7,7 +7,7 @@ how many there are.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 from anvil.projections.environment import Leaf
 from anvil.projections.figures import Figure
@@ -38,15 +38,22 @@ def _value(figure: Figure) -> Any:
     return figure.value if isinstance(figure.value, str | int | None) else str(figure.value)
 
 
-def lines(chain: list[dict[str, Any]], indices: dict[str, int], level: int = 1) -> Iterator[str]:
-    """Yield a chain as indented lines; events by their index in the ledger at hand."""
+class Line(NamedTuple):
+    """One line of a chain: how deep it stands, what it says, and on which events it rests, by index."""
+
+    level: int
+    said: str
+    events: tuple[int, ...] = ()
+
+
+def lines(chain: list[dict[str, Any]], indices: dict[str, int], level: int = 1) -> Iterator[Line]:
+    """Yield a chain line by line; events by their index in the ledger at hand."""
     for step in chain:
-        named = ", ".join(str(indices[event]) for event in step.get("events", ()))
-        where = f"   (event {named})" if named else ""
-        yield f"{'  ' * level}{step['rule']} = {_spelled(step['value'])}{where}"
+        events = tuple(indices[event] for event in step.get("events", ()))
+        yield Line(level, f"{step['rule']} = {_spelled(step['value'])}", events)
         yield from lines(step.get("parts", []), indices, level + 1)
         if more := step.get("parts_not_shown"):
-            yield f"{'  ' * (level + 1)}… and {more} more"
+            yield Line(level + 1, f"… and {more} more")
 
 
 def _spelled(value: Any) -> str:

@@ -7,7 +7,8 @@
    not covered by what passed later. Runs side by side are told apart by their streams. What a person says of
    an attempt belongs to its newest launch, and so does what recovery adds in a stream of its own.
 3. A correction never removes an event here. It says that the event is retracted, that its signer is
-   disowned from an index on, or which of its artifacts are gone; `anvil.projections.evidence` reads it.
+   disowned from an index on, or which of its artifacts are gone; `anvil.projections.evidence` reads it. One by a key
+   that was disowned by then changes nothing (`Record.counting`): a thief takes nothing back.
 4. What is kept of an event is what it states and the names of its artifacts: no envelope, no bytes.
 """
 
@@ -157,11 +158,6 @@ class Record:
 
     size: int = 0
     campaigns: Mapping[str, Campaign] = field(default_factory=dict)
-    retracted: frozenset[str] = frozenset()
-    redacted: Mapping[ArtifactName, str] = field(default_factory=dict)
-    """Artifacts that were redacted, and the event that says so."""
-    lost: Mapping[ArtifactName, str] = field(default_factory=dict)
-    """Artifacts of which somebody said that they are gone, and the event that says so."""
     attached: Mapping[str, tuple[Kept, ...]] = field(default_factory=dict)
     """Evidence found later, by the event that it supports."""
     disowned: Mapping[str, int] = field(default_factory=dict)
@@ -174,18 +170,45 @@ class Record:
     """The synthetic streams that are open; events remember it of theirs."""
 
     @cached_property
+    def counting(self) -> tuple[Kept, ...]:
+        """The corrections that count (rule 3), in order: what is retracted, gone and standing follows from these alone."""
+        return tuple(kept for kept in self.corrections if not self.is_disowned(kept))
+
+    @cached_property
+    def retracted(self) -> frozenset[str]:
+        """The events that were taken back."""
+        events = (kept.event for kept in self.counting)
+        return frozenset(event.target for event in events if isinstance(event, EventRetracted))
+
+    @cached_property
+    def lost(self) -> Mapping[ArtifactName, str]:
+        """Artifacts of which somebody said that they are gone, and the event that says so; not those found again."""
+        lost: dict[ArtifactName, str] = {}
+        for kept in self.counting:
+            event = kept.event
+            if isinstance(event, ArtifactMissing):
+                lost[ArtifactName(event.target, event.artifact)] = kept.entry_hash
+            elif isinstance(event, EvidenceAttached):
+                for name in event.restores:
+                    lost.pop(ArtifactName(event.target, name), None)
+        return lost
+
+    @cached_property
     def gone(self) -> frozenset[ArtifactName]:
         """The artifacts that were redacted, or lost as far as nobody took that back."""
+        events = (kept.event for kept in self.counting)
+        redacted = (ArtifactName(e.target, e.artifact) for e in events if isinstance(e, ArtifactRedacted))
         lost = (name for name, said in self.lost.items() if said not in self.retracted)
-        return frozenset((*self.redacted, *lost))
+        return frozenset((*redacted, *lost))
 
     @cached_property
     def standing(self) -> Standing:
         """How events stand after all that was said of them later, as `anvil status` has it (`standing`)."""
         standing = Standing()
-        decisions = (kept for kept in self.every() if isinstance(kept.event, DecisionRecorded))
-        for kept in sorted((*self.corrections, *decisions), key=lambda kept: kept.index):
-            if isinstance(kept.event, Correction) and not self.is_disowned(kept):
+        every = (kept for kept in self.every() if isinstance(kept.event, DecisionRecorded))
+        decisions = (kept for kept in every if not self.is_disowned(kept))
+        for kept in sorted((*self.counting, *decisions), key=lambda kept: kept.index):
+            if isinstance(kept.event, Correction):
                 standing = step_of(
                     standing, Said(kept.index, kept.entry_hash, bool(kept.artifacts)), kept.event
                 )
@@ -242,9 +265,6 @@ class _Growing:
     def __init__(self, record: Record) -> None:
         self._size = record.size
         self._campaigns = {name: _GrowingCampaign(one) for name, one in record.campaigns.items()}
-        self._retracted = set(record.retracted)
-        self._redacted = dict(record.redacted)
-        self._lost = dict(record.lost)
         self._attached = {target: list(found) for target, found in record.attached.items()}
         self._disowned = dict(record.disowned)
         self._corrections = list(record.corrections)
@@ -255,9 +275,6 @@ class _Growing:
         return Record(
             self._size,
             {name: campaign.frozen() for name, campaign in self._campaigns.items()},
-            frozenset(self._retracted),
-            dict(self._redacted),
-            dict(self._lost),
             {target: tuple(found) for target, found in self._attached.items()},
             dict(self._disowned),
             tuple(self._corrections),
@@ -278,15 +295,7 @@ class _Growing:
                 self._synthetic.discard(header.stream)
             case StreamAbandoned():
                 self._synthetic.discard(event.abandoned)
-            case EventRetracted():
-                self._retracted.add(event.target)
-            case ArtifactRedacted():
-                self._redacted[ArtifactName(event.target, event.artifact)] = seen.entry_hash
-            case ArtifactMissing():
-                self._lost[ArtifactName(event.target, event.artifact)] = seen.entry_hash
             case EvidenceAttached():
-                for name in event.restores:
-                    self._lost.pop(ArtifactName(event.target, name), None)
                 self._attached.setdefault(event.target, []).append(self._kept(seen))
             case KeyRevoked():
                 first = self._begins.get(header.ledger, 0) + event.last_good.size
@@ -332,13 +341,14 @@ class _Growing:
             case (
                 KeyAdded()
                 | KeyRotated()
-                | SealedRedacted()
                 | PublicationReleased()
                 | PublicationWithdrawn()
                 | ExcerptApproved()
                 | TripwireExcepted()
             ):
                 pass  # changes nothing that a figure rests on
+            case EventRetracted() | SealedRedacted() | ArtifactRedacted() | ArtifactMissing():
+                pass  # a correction, of which follows what it follows from once all keys are known (rule 3)
             case _:
                 assert_never(event)
 

@@ -1,7 +1,8 @@
 """What was taken back since a state: an earlier state is not published for the first time with it.
 
 1. Whoever has a publication sees the corrections up to its state. What was retracted, redacted, lost or disowned after
-   it, and before the release, nobody would see there, although the release is signed after them.
+   it, and before the release, nobody would see there, although the release is signed after them. A correction by a key
+   that is disowned takes nothing back.
 2. Of a state that was released before its folder is made again all the same: it is out.
 """
 
@@ -40,8 +41,13 @@ def _taken_back(ledger: Ledger, prepared: Prepared) -> Iterator[tuple[int, str]]
     leaves = prepared.draft.rendered.leaves
     events = {event for leaf in leaves for event in leaf.support.events}
     artifacts = {artifact for leaf in leaves for artifact in leaf.support.artifacts}
+    keys = ledger.keyring().keys
     for row in ledger.store.of_types(_TAKE_BACK, prepared.event.fold.size):
-        match read_entry(row.entry_index, row.entry)[1]:
+        header, said = read_entry(row.entry_index, row.entry)
+        signer = keys.get(header.key)
+        if signer is not None and signer.disowns(row.entry_index):
+            continue
+        match said:
             case EventRetracted() as event if event.target in events:
                 yield row.entry_index, f"event {event.target[:16]}, which was retracted since"
             case (ArtifactRedacted() | ArtifactMissing()) as event if (
@@ -51,7 +57,6 @@ def _taken_back(ledger: Ledger, prepared: Prepared) -> Iterator[tuple[int, str]]
                     row.entry_index,
                     f"artifact {event.artifact} of {event.target[:16]}, which is gone since",
                 )
-    keys = ledger.keyring().keys
     for name in sorted(events | prepared.disclosed_by):
         index = ledger.store.index_of(bytes.fromhex(name))
         entry = None if index is None else ledger.store.entry(index)

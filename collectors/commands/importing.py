@@ -16,6 +16,7 @@ from anvil.collectors.importers import KINDS, importer_of
 from anvil.collectors.importers.interface import ImportRefused, Said, Taken
 from anvil.collectors.importers.spelling import spelled
 from anvil.ledger.blobs import BlobStore
+from anvil.ledger.citations import Citations
 from anvil.ledger.commands.output import answer, answer_json, json_option, place, say
 from anvil.ledger.commands.surroundings import require_publishable
 from anvil.ledger.drafts import Attachment, Draft
@@ -272,13 +273,13 @@ def _require_recordable(ledger: Ledger, imports: Sequence[_Import]) -> None:
 
 
 def _require_new(ledger: Ledger, imports: Sequence[_Import]) -> None:
-    """Check that the log has none of them yet. What was retracted does not count."""
+    """Check that the log has none of them yet. What was retracted does not count, nor what a disowned key signed."""
     wanted = {_key(one): one.path for one in imports}
-    retracted = {header.facts["target"] for _, _, header in _headers(ledger, "event.retracted/1")}
+    citations = Citations(ledger)
     for index, entry_hash, header in _headers(ledger, ImportRecorded.event_type):
         holds = header.facts["format" if header.facts["nature"] == "published-document" else "digest"]
         path = wanted.get((header.subject.campaign or "", holds))
-        if path is not None and entry_hash not in retracted:
+        if path is not None and citations.stands(entry_hash):
             raise ImportRefused(
                 f"{path}: campaign {header.subject.campaign!r} already holds {holds}, at index {index}",
                 advice=f"Import it under another --campaign, or take the other back: `anvil retract {index}`.",

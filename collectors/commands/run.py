@@ -13,21 +13,21 @@ import click
 
 from anvil.collectors.commands.gates import look_at_gates
 from anvil.collectors.endpoints import plain_url
-from anvil.collectors.recipes import Recipe, load_recipe, parse_recipe
+from anvil.collectors.recipes import Attempt, Recipe, load_recipe, parse_recipe
 from anvil.collectors.recovery import Recovery
 from anvil.collectors.running.holding import FOLDER, held
 from anvil.collectors.running.interrupts import Interrupt, Interrupted, interruptible
 from anvil.collectors.running.judges import JUDGES
 from anvil.collectors.running.launching import launchers
 from anvil.collectors.running.narration import Narrator, narrator
-from anvil.collectors.running.resuming import read_run, require_run
+from anvil.collectors.running.resuming import Continued, read_run, require_run
 from anvil.collectors.running.run import Done, Running, RunPlan, carry_out
 from anvil.collectors.running.space import Space
 from anvil.collectors.site import Site, load_site
 from anvil.collectors.withholding import Secrets
 from anvil.ledger.commands.output import answer, answer_json, json_option, place
 from anvil.ledger.envelope import Envelope
-from anvil.ledger.errors import CollectorError
+from anvil.ledger.errors import AnvilError, CollectorError
 from anvil.ledger.events import RecipeDeclared, StreamClosed
 from anvil.ledger.header import Header, Subject
 from anvil.ledger.recording import Ledger
@@ -152,21 +152,28 @@ def _plan_rest(stream: str, site: Site, base_url: str | None, ledger: Ledger) ->
     Raises:
         CollectorError: there is no such run, or nothing is left of it.
     """
-    continued = read_run(ledger, stream)
-    recipe = parse_recipe(
-        continued.recipe,
-        f"the recipe of {stream}",
-        JUDGES,
-        suite_files=continued.suite_files,
-    )
-    attempt = recipe.attempt(continued.attempt)
-    if attempt is None or not continued.left(attempt):
+    continued, recipe, attempt = _rest(ledger, stream)
+    if attempt is None:
         raise CollectorError(
             f"nothing is left of the run in stream {stream!r}: all that it selected is finished",
             advice="See `anvil status`.",
         )
     base_url = None if base_url is None else plain_url(base_url)
     return RunPlan(recipe, (attempt,), site, continued.campaign, base_url=base_url, continued=continued)
+
+
+def _rest(ledger: Ledger, stream: str) -> tuple[Continued, Recipe, Attempt | None]:
+    """Return a run, its recipe, and its attempt: None where nothing is left of it.
+
+    Raises:
+        CollectorError: there is no such run, another has gone on with it, or its recipe is gone.
+    """
+    continued = read_run(ledger, stream)
+    recipe = parse_recipe(
+        continued.recipe, f"the recipe of {stream}", JUDGES, suite_files=continued.suite_files
+    )
+    attempt = recipe.attempt(continued.attempt)
+    return continued, recipe, attempt if attempt is not None and continued.left(attempt) else None
 
 
 def _require_carried_out(done: Done) -> None:
@@ -238,9 +245,23 @@ def ended_in_order(ledger: Ledger) -> Iterator[None]:
     except asyncio.CancelledError:
         is_recorded = ledger.store.size() > before
         what = "; what it had seen is recorded" if is_recorded else " before anything was recorded"
-        left = " and ".join(f"`anvil run --resume {stream}`" for stream in _aborted_since(ledger, before))
-        advice = f"To go on with it: {left}." if left else ""
+        advice = _how_to_go_on(ledger, _aborted_since(ledger, before))
         raise Interrupted(f"the run was interrupted{what}", interrupt.number, advice=advice) from None
+
+
+def _how_to_go_on(ledger: Ledger, streams: list[str]) -> str:
+    """Return what to do about runs that were ended early: only what is left is gone on with."""
+    left = " and ".join(f"`anvil run --resume {stream}`" for stream in streams if _is_left(ledger, stream))
+    if left:
+        return f"To go on with it: {left}."
+    return "Nothing is left to do: all that it had begun is finished. See `anvil status`." if streams else ""
+
+
+def _is_left(ledger: Ledger, stream: str) -> bool:
+    try:
+        return _rest(ledger, stream)[2] is not None
+    except AnvilError:
+        return False  # as --resume would say; that the run was interrupted is what is told here
 
 
 def _aborted_since(ledger: Ledger, start: int) -> list[str]:

@@ -17,7 +17,7 @@
    no failure of the endpoint's.
 6. The difference of the clocks is watched all the time (`anvil.collectors.load.clocks`).
 7. Whoever asks for it is given the record of a request that has ended while others go on, at most one at each
-   look, and is told how far the run is. What was given is not held any longer.
+   look, and is told how far the run is, the last time when all is done. What was given is not held any longer.
 """
 
 from __future__ import annotations
@@ -123,6 +123,8 @@ class Loop(ABC):
             self._go_round()
             aborted = self._give_up() or self._is_short_of_files
         run = self.so_far(aborted=aborted)
+        if not aborted:
+            self._tell()  # the last look was before the last request ended
         while self._keep is not None and self._ended:
             self._keep_one()
         return run, tuple(flight.record(self._clocks, ended_ns) for flight, ended_ns in self._ended)
@@ -334,6 +336,7 @@ class Loop(ABC):
         flight.fail(failure, clean_text(words, self._target.secrets))
         self._leave(slot, keep=False)
         if flight.is_stale and flight.attempt == 1:
+            self._count -= 1  # rule 4: it goes on
             self._line_up(InFlight(flight.request, flight.slot, self._clocks.now_ns(), attempt=2))
         else:
             self._freed(flight.slot, None)

@@ -6,9 +6,9 @@
 2. Its standard input begins with one line, the job. Secrets come this way and stand neither in its argv nor
    in its environment nor on disk. The input stays open for as long as the run is wanted: its end, also that
    of whoever gave the job, stops the run in order.
-3. It prints a line of progress twice a second, and one line when all is done. Signals from the terminal are
-   for whoever gave the job; it ignores them. SIGTERM, which a host that shuts down sends to everybody, stops the run in
-   order: what is under way is kept.
+3. It prints a line of progress twice a second and when the last request has ended, and one line when all is done.
+   Signals from the terminal are for whoever gave the job; it ignores them. SIGTERM, which a host that shuts down sends to
+   everybody, stops the run in order: what is under way is kept.
 4. It may open as many files as the system lets it: each connection is one.
 """
 
@@ -76,7 +76,7 @@ def _loaded(job: dict[str, Any]) -> dict[str, Any]:
         "deadlines": Deadlines(**at["deadlines"]),
         "stop": stop,
         "keep": writing.keep,
-        "told": _Telling().told,
+        "told": _Telling(len(requests)).told,
     }
     loop: Loop
     if schedule is None:
@@ -113,13 +113,14 @@ def _wait_for_the_end(stop: threading.Event) -> None:
 
 
 class _Telling:
-    """Says how far the run is, twice a second."""
+    """Says how far the run is, twice a second and when all is done."""
 
-    def __init__(self) -> None:
+    def __init__(self, requests: int) -> None:
+        self._requests = requests
         self._next_ns = _EVERY_NS
 
     def told(self, progress: Progress) -> None:
-        if progress.since_ns >= self._next_ns:
+        if progress.since_ns >= self._next_ns or progress.ended == self._requests:
             self._next_ns = progress.since_ns + _EVERY_NS
             _say({"progress": asdict(progress)})
 

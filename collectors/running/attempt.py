@@ -154,6 +154,8 @@ class AttemptRun:
             self._append_launch(running, await running.inspect())
             await self._watch(running, started_ns)
         finally:
+            stopping = " and stopping the engine" if running.is_ours else ""
+            self.narrator.begin(f"{attempt.key}: keeping what is left{stopping}")
             limit = attempt.deadlines.stop_s
             patterns = {**attempt.log_patterns, **patterns_of(attempt.engine), **attempt.log_patterns}
             end = EngineEnd(

@@ -93,6 +93,7 @@ class Canaries:
         name = f"{protocol}.canary-{self._asked[protocol]}"
         asking = replace(under_test, recorder=self.recorder.about(self.planned.subject, name))
         ctx = context(asking, "canary", {}, selected_as=name)
+        self.narrator.begin(f"{self.planned.attempt.key}: canary")
         event = await carry_out(CHECKS["canary"], ctx)
         self.recorder.append(
             clean_event(event, self.planned.secrets),

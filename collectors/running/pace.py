@@ -48,7 +48,9 @@ class Pace:
         """Return what is shown of a run of `expected` requests: what matters most comes first."""
         since, self._last = self._last, progress
         told = [f"{progress.ended}/{expected} done"]
-        if (left_s := self.left_s(progress.ended)) is not None:
+        if (
+            left_s := self.left_s(progress.ended)
+        ) is not None and self.before + progress.ended < self.planned:
             told.append(f"{spell_s(left_s)} left")
         events = progress.events - since.events
         if events > 0:

@@ -18,7 +18,6 @@ import click
 
 from anvil.ledger.checks.finding import Finding
 from anvil.ledger.errors import NotPrinted
-from anvil.ledger.note import VerifierKey
 from anvil.ledger.places import LedgerPlace
 from anvil.ledger.terminal import columns, folded
 
@@ -127,33 +126,3 @@ def progress(label: str) -> Iterator[Callable[[int, int], None]]:
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(label, total=None)
         yield lambda done, everything: bar.update(task, completed=done, total=everything)
-
-
-class VerifierKeyParam(click.ParamType[VerifierKey]):
-    """A verifier key, given as its text or as a file that holds it."""
-
-    name = "vkey"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> VerifierKey:
-        """Return the key.
-
-        Raises:
-            BadParameter: it is neither a key nor a file with one.
-        """
-        if isinstance(value, VerifierKey):
-            return value
-        text = str(value)
-        path = Path(text)
-        try:
-            if "+" not in text or path.is_file():
-                text = path.read_text(encoding="utf-8").strip()
-        except OSError as error:
-            self.fail(f"{value!r} is neither a verifier key nor a file: {error.strerror}", param, ctx)
-        except UnicodeDecodeError:
-            self.fail(f"{value!r} is not a text file", param, ctx)
-        from anvil.ledger.errors import MalformedKey
-
-        try:
-            return VerifierKey.parse(text)
-        except MalformedKey as error:
-            self.fail(f"{value!r} is no verifier key (name+hash+base64): {error}", param, ctx)

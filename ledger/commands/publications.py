@@ -6,26 +6,29 @@ from dataclasses import asdict
 from pathlib import Path
 
 from anvil.ledger.commands.output import answer, answer_json, spell, table, visible
+from anvil.ledger.commands.verifierkeys import GivenKey, key_comes_along
 from anvil.ledger.elsewhere import elsewhere
 from anvil.ledger.errors import CannotVerify, LedgerError
-from anvil.ledger.note import VerifierKey
+from anvil.ledger.folders import instead_of
 from anvil.ledger.publication import layout
 from anvil.ledger.publication.verifying import NOT_PROVED, PublicationReport, verify_publication
 from anvil.ledger.wording import counted
 
 
-def verify_folder(folder: Path, key: VerifierKey, *, recompute: bool, as_json: bool) -> int:
+def verify_folder(folder: Path, given: GivenKey, *, recompute: bool, as_json: bool) -> int:
     """Check a publication, print the answer, and return the exit code: 0 or 1.
 
     Raises:
         CannotVerify: it is no publication.
     """
+    is_along = key_comes_along(given, folder)
     try:
-        report = verify_publication(folder, key, elsewhere("recompute") if recompute else None)
+        report = verify_publication(folder, given.key, elsewhere("recompute") if recompute else None)
     except LedgerError as error:
-        raise CannotVerify(f"nothing was verified: {folder}: {error}", advice=error.advice) from error
+        message = f"nothing was verified: {folder}: {error}"
+        raise CannotVerify(message, advice=instead_of(folder, layout.MANIFEST) or error.advice) from error
     if as_json:
-        answer_json("anvil.verify.publication/1", _members(report))
+        answer_json("anvil.verify.publication/1", {**_members(report), "key_from_folder": is_along})
     else:
         _print(report)
     return report.exit_code

@@ -46,6 +46,7 @@ def redact(
                     {"index": g.index, "fields": g.fields, "artifacts": g.artifacts} for g in done.gone
                 ],
                 "events": [r.index for r in done.recorded],
+                "said_before": list(done.said_before),
                 "blobs_deleted": len(done.blobs),
             },
         )
@@ -53,6 +54,13 @@ def redact(
     for gone in done.gone:
         names = [*(f"field {name}" for name in gone.fields), *(f"artifact {name}" for name in gone.artifacts)]
         answer(f"Redacted in entry {gone.index}: {', '.join(names)}")
+    if done.said_before:
+        every = " and ".join(map(str, done.said_before))
+        one = len(done.said_before) == 1
+        say(
+            f"Event{'' if one else 's'} {every} said so before: "
+            f"{'nothing' if not done.recorded else 'nothing of that'} was recorded again, nor the reason given now."
+        )
     for line in public:
         say(line)
     say("Backups and exports made before may still hold the bytes; delete them yourself.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,10 @@ import click
 from anvil.ledger.commands.output import answer, answer_json, json_option, visible
 from anvil.ledger.errors import MalformedPublication
 from anvil.ledger.publication import layout
+from anvil.ledger.terminal import columns, hung
+
+_NAMED = 7
+"""The column below which the kinds stand."""
 
 
 @click.command()
@@ -36,16 +41,18 @@ def redactions(folder: Path, as_json: bool) -> None:
         answer_json("anvil.redactions/1", {name: value for name, value in report.items() if name != "schema"})
     else:
         for line in lines or ["Nothing was withheld."]:
-            answer(visible(line))
+            answer(line)
 
 
 def _told(report: dict[str, Any]) -> Iterator[str]:
     for item in report["withheld"]:
         pointers = item["pointers"]
-        more = f" and {len(pointers) - 3} more" if len(pointers) > 3 else ""
-        yield f"{item['count']:>5}  {item['class']} ({item['rule']})"
-        yield f"       behind {', '.join(pointers[:3])}{more}"
+        words = [f"{visible(one)}," for one in pointers[:3]]
+        words[-1:] = [word.rstrip(",") for word in words[-1:]]
+        words += [f"and {len(pointers) - 3} more"] if len(pointers) > 3 else []
+        yield visible(f"{item['count']:>5}  {item['class']} ({item['rule']})")
+        yield from hung(("behind", *words), columns(sys.stdout), _NAMED, _NAMED + len("behind "))
     if report["in_all_events"]:
         yield "In all events that go along:"
     for item in report["in_all_events"]:
-        yield f"{item['count']:>5}  {item['class']} ({item['rule']})"
+        yield visible(f"{item['count']:>5}  {item['class']} ({item['rule']})")

@@ -30,7 +30,7 @@ def retract(index: str, reason: str, as_json: bool) -> None:
     """
     require_publishable(place(), {"--reason": reason})
     with Ledger.open(place().directory) as ledger:
-        cited = Citations(ledger).standing(index)
+        cited = Citations(ledger).to_retract(index)
         event = build(EventRetracted, {"target": cited.entry_hash, "reason": reason})
         whole = Draft(event, cited.header.subject)
         recorded = record(ledger, ledger.signer("operator"), [whole], purpose="retraction")[0]

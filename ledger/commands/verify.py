@@ -9,7 +9,6 @@ import click
 
 from anvil.ledger.anchor import Anchor, Anchored
 from anvil.ledger.commands.output import (
-    VerifierKeyParam,
     answer,
     answer_json,
     json_option,
@@ -21,8 +20,15 @@ from anvil.ledger.commands.output import (
     visible,
 )
 from anvil.ledger.commands.proofs import verify_proof
+from anvil.ledger.commands.verifierkeys import (
+    GivenKey,
+    VerifierKeyParam,
+    checkpoint_comes_along,
+    key_comes_along,
+)
 from anvil.ledger.errors import CannotVerify, LedgerError, StoreDamaged
 from anvil.ledger.files import open_plain, write_whole
+from anvil.ledger.folders import CHECKPOINT, how_to_verify, instead_of
 from anvil.ledger.note import VerifierKey
 from anvil.ledger.places import LedgerPlace, state_directory
 from anvil.ledger.sources import DatabaseLocation, Location, TilesLocation
@@ -37,9 +43,27 @@ _file = click.Path(path_type=Path, dir_okay=False)
 _directory = click.Path(path_type=Path, exists=True, file_okay=False)
 
 
+def _require_no_folder(_ctx: click.Context, _param: click.Parameter, file: Path | None) -> Path | None:
+    """Refuse a folder as FILE, and say how it is checked."""
+    if file is None or not file.is_dir():
+        return file
+    how = how_to_verify(file) or (
+        "For a folder there are --ledger, --publication and --tiles: expected ledger.db, manifest.json or a checkpoint "
+        "in it, found none of them."
+    )
+    raise click.UsageError(f"{file} is a folder, and FILE is one file that `anvil backup` wrote. {how}")
+
+
 @click.command()
-@click.argument("file", type=click.Path(path_type=Path, exists=True, dir_okay=False), required=False)
-@click.option("--key", "key", type=VerifierKeyParam(), help="The ledger's public key, as text or as a file.")
+@click.argument(
+    "file", type=click.Path(path_type=Path, exists=True), required=False, callback=_require_no_folder
+)
+@click.option(
+    "--key",
+    "given",
+    type=VerifierKeyParam(),
+    help="The ledger's public key, as text or as a file; not from the folder that it checks.",
+)
 @click.option("--tiles", type=_directory, help="Check exported files in this directory; needs --key.")
 @click.option(
     "--blobs",
@@ -70,7 +94,7 @@ _directory = click.Path(path_type=Path, exists=True, file_okay=False)
 @json_option
 def verify(
     file: Path | None,
-    key: VerifierKey | None,
+    given: GivenKey | None,
     tiles: Path | None,
     blobs: Path | None,
     since: Path | None,
@@ -99,6 +123,7 @@ def verify(
       anvil verify --proof 9.tlog-proof --entry 9.entry --key log.vkey
       anvil verify --publication published/ --key log.vkey
     """
+    key = None if given is None else given.key
     if proof is not None or entry is not None:
         if (
             proof is None
@@ -110,13 +135,15 @@ def verify(
         click.get_current_context().exit(verify_proof(proof, entry, key, as_json=as_json))
     if publication is not None or recompute is not None:
         others = any((tiles, blobs, since, pinned, structure))
-        click.get_current_context().exit(_publication(publication, key, recompute, as_json, others=others))
+        click.get_current_context().exit(_publication(publication, given, recompute, as_json, others=others))
     if tiles is not None and key is None:
         raise click.UsageError("--tiles needs --key: files cannot vouch for themselves.")
     if file is not None and tiles is not None:
         raise click.UsageError("FILE and --tiles are two ledgers: check one after the other.")
     if blobs is not None and tiles is None and file is None:
         raise click.UsageError("--blobs goes with --tiles or FILE.")
+    folder = tiles if tiles is not None else place().directory if file is None else None
+    is_along, is_pinned_along = key_comes_along(given, folder), checkpoint_comes_along(pinned, folder)
     try:
         location, expectations = _ask(
             _location(file, tiles, blobs), key, since, pinned, is_copy=file is not None
@@ -126,26 +153,29 @@ def verify(
                 location, expectations, signatures=not structure, workers=workers, progress=show
             )
     except LedgerError as error:
-        raise CannotVerify(f"nothing was verified: {error}", advice=error.advice) from error
+        raise CannotVerify(
+            f"nothing was verified: {error}", advice=instead_of(tiles, CHECKPOINT) or error.advice
+        ) from error
     if since is not None and report.state is not None and report.exit_code in (0, 3):
         _keep(since, report.state)
     if as_json:
-        answer_json("anvil.verify/1", _members(report))
+        along = {"key_from_folder": is_along, "checkpoint_from_folder": is_pinned_along}
+        answer_json("anvil.verify/1", {**_members(report), **along})
     else:
         _print(report)
     click.get_current_context().exit(report.exit_code)
 
 
 def _publication(
-    folder: Path | None, key: VerifierKey | None, recompute: bool | None, as_json: bool, *, others: bool
+    folder: Path | None, given: GivenKey | None, recompute: bool | None, as_json: bool, *, others: bool
 ) -> int:
     if folder is None:
         raise click.UsageError("--recompute and --no-recompute go with --publication.")
-    if key is None or others:
+    if given is None or others:
         raise click.UsageError("--publication goes with --key, and with no other check.")
     from anvil.ledger.commands.publications import verify_folder
 
-    return verify_folder(folder, key, recompute=recompute is not False, as_json=as_json)
+    return verify_folder(folder, given, recompute=recompute is not False, as_json=as_json)
 
 
 def _keep(path: Path, state: VerifierState) -> None:

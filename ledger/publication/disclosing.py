@@ -159,11 +159,15 @@ def _astray(
 
 
 def _gone(checked: Checked) -> set[Place]:
-    """Return the artifacts that were redacted, or lost as far as nobody took that back or found them again."""
-    retracted = {e.target for _, _, e in checked.events if isinstance(e, EventRetracted)}
+    """Return the artifacts that were redacted, or lost as far as nobody took that back or found them again.
+
+    What a disowned key says of it counts for nothing.
+    """
+    counting = [(said, e) for said, _, e in checked.events if checked.counts(said)]
+    retracted = {e.target for _, e in counting if isinstance(e, EventRetracted)}
     redacted: set[Place] = set()
     lost: set[Place] = set()
-    for said, _, event in checked.events:
+    for said, event in counting:
         if isinstance(event, ArtifactRedacted):
             redacted.add((event.target, event.artifact))
         elif isinstance(event, ArtifactMissing) and said not in retracted:

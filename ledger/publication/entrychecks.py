@@ -61,15 +61,18 @@ class Checked:
         """Return the index and header of an event; None when it is not here."""
         return (self.indices[name], self.by_hash[name][0]) if name in self.by_hash else None
 
-    def supports(self, name: str) -> bool:
-        """Say whether an event stands: neither retracted nor disowned."""
+    def counts(self, name: str) -> bool:
+        """Say whether the key that signed an event is known and was not disowned by then."""
         header, _ = self.by_hash[name]
         keyring = self.keyrings.get(header.ledger)
         known = None if keyring is None else keyring.keys.get(header.key)
-        if known is None or known.disowns(self.indices[name]):
-            return False
-        return not any(
-            isinstance(e, EventRetracted) and e.target == name for _, e in self.control.corrections
+        return known is not None and not known.disowns(self.indices[name])
+
+    def supports(self, name: str) -> bool:
+        """Say whether an event stands: not disowned, nor retracted by an event that counts."""
+        return self.counts(name) and not any(
+            isinstance(e, EventRetracted) and e.target == name and not self.control.is_disowned(index)
+            for index, e in self.control.corrections
         )
 
 

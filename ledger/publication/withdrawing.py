@@ -6,6 +6,7 @@ opens one reads first that it was withdrawn, and why.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 
 from anvil.ledger.checkpoint import Checkpoint
@@ -27,13 +28,24 @@ from anvil.ledger.signing import Signer
 from anvil.ledger.streams import record
 
 
-def withdraw(ledger: Ledger, signer: Signer, index: int, reason: str, folder: Path | None) -> Recorded:
+@dataclass(frozen=True)
+class Withdrawn:
+    """A withdrawal: its event, when and why; and whether it was recorded now, or an earlier one found."""
+
+    recorded: Recorded
+    at: str
+    reason: str
+    is_new: bool
+
+
+def withdraw(ledger: Ledger, signer: Signer, index: int, reason: str, folder: Path | None) -> Withdrawn:
     """Take the publication back that the event at `index` released; with `folder`, say so in it.
 
-    Run again, it records nothing new and finishes the folder.
+    Run again with `folder`, it records nothing new and finishes the folder.
 
     Raises:
-        PublicationRefused: the event releases nothing, or the folder is that of another one.
+        PublicationRefused: the event releases nothing, the folder is that of another one, or the publication was
+            withdrawn before and no folder is to be told.
         LedgerError: the folder could not be written.
     """
     name, event, subject = _released(ledger, index)
@@ -42,13 +54,38 @@ def withdraw(ledger: Ledger, signer: Signer, index: int, reason: str, folder: Pa
             f"{folder} is not the publication that event {index} released",
             advice="Its release/entries names the event; `anvil log` shows the index.",
         )
-    recorded, said = withdrawal_of(ledger, name) or (None, reason)
-    if recorded is None:
-        taken_back = build(PublicationWithdrawn, {"publication": name, "reason": reason})
-        recorded = record(ledger, signer, [Draft(taken_back, subject)], purpose="publication")[0]
+    earlier = withdrawal_of(ledger, name)
+    if earlier is not None and folder is None:
+        raise _withdrawn_before(ledger, index, *earlier)
+    if earlier is None:
+        event_of = build(PublicationWithdrawn, {"publication": name, "reason": reason})
+
+        def unchanged() -> None:  # of two at the same moment one is recorded
+            if (other := withdrawal_of(ledger, name)) is not None:
+                raise _withdrawn_before(ledger, index, *other)
+
+        draft = Draft(event_of, subject)
+        recorded = record(ledger, signer, [draft], purpose="publication", require=unchanged)[0]
+        said = reason
+    else:
+        recorded, said = earlier
     if folder is not None:
         _tell(ledger, recorded, folder, said, name)
-    return recorded
+    return Withdrawn(recorded, _at(ledger, recorded), said, earlier is None)
+
+
+def _withdrawn_before(ledger: Ledger, index: int, recorded: Recorded, reason: str) -> PublicationRefused:
+    return PublicationRefused(
+        f"what event {index} released was withdrawn already at index {recorded.index}, "
+        f"on {_at(ledger, recorded)[:10]}: {reason}",
+        advice="Nothing was recorded, nor the reason given now. --folder DIR puts the notice into a folder that lacks it.",
+    )
+
+
+def _at(ledger: Ledger, recorded: Recorded) -> str:
+    """Return when an event of the ledger was recorded."""
+    (row,) = ledger.store.rows(recorded.index, recorded.index + 1)
+    return Header.parse(Envelope.parse(row.entry).header).at
 
 
 def _released(ledger: Ledger, index: int) -> tuple[str, PublicationReleased, Subject]:

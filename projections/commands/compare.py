@@ -13,6 +13,7 @@ from anvil.ledger.commands.output import answer, answer_json, json_option, place
 from anvil.ledger.errors import PublicationRefused
 from anvil.ledger.statistics import rounded
 from anvil.projections.comparing import (
+    NOT_STATED,
     UNKNOWN,
     Acceptance,
     Cache,
@@ -108,6 +109,11 @@ def _require(made: Comparison, names: Sequence[str]) -> None:
             f"no A/B of {called}: how imported loads were planned is not known, so nobody knows what else differs",
             advice="Leave out --only-change to see both beside each other.",
         )
+    if made.unplanned:
+        raise PublicationRefused(
+            f"no A/B of {called}: {_not_planned(made)}",
+            advice="Leave out --only-change to see both beside each other.",
+        )
     followed = made.experiment.followed if made.experiment is not None else frozenset()
     others = [name for name in made.changed if name not in names and name not in followed]
     if alike := [name for name in names if name not in made.changed]:
@@ -129,6 +135,12 @@ def _require(made: Comparison, names: Sequence[str]) -> None:
         )
 
 
+def _not_planned(made: Comparison) -> str:
+    """Say which sides have no recipe that stands."""
+    sides = " and ".join(one.name for one in made.unplanned)
+    return f"how {sides} {'was' if len(made.unplanned) == 1 else 'were'} planned is not on record"
+
+
 # --- for people ---------------------------------------------------------------------------------------------
 
 
@@ -137,6 +149,8 @@ def _lines(made: Comparison) -> Iterator[str]:
     yield f"treatment  {made.treatment.name}"
     for one in made.differences:
         yield f"  {one.name}: {one.control or 'none'} -> {one.treatment or 'none'}"
+    for one in made.not_stated:
+        yield f"  {one.name}: {one.control or NOT_STATED} -> {one.treatment or NOT_STATED}"
     yield from _standing(made)
     if not made.is_imported:
         yield from _caches(made.caches)
@@ -156,6 +170,8 @@ def _standing(made: Comparison) -> Iterator[str]:
     """Yield what kind of comparison it is."""
     if made.is_imported:
         yield "No A/B: of what was imported nobody knows how it was planned; what its files say otherwise stands above."
+    elif made.unplanned:
+        yield f"No A/B: {_not_planned(made)}."
     elif made.experiment is not None:
         key = made.experiment.declared.key
         turned = ", the other way round" if made.experiment.is_reversed else ""
@@ -271,6 +287,7 @@ def _members(made: Comparison) -> dict[str, Any]:
         "control": made.control.name,
         "treatment": made.treatment.name,
         "differences": [one._asdict() for one in made.differences],
+        "not_stated": [one._asdict() for one in made.not_stated],
         "is_ab": made.is_ab,
         "experiment": None if made.experiment is None else _experiment(made.experiment),
         "kv_cache": {name: _cache(one) for name, one in zip(_SIDES, made.caches, strict=True)},

@@ -14,8 +14,8 @@ import click
 from anvil.ledger.commands.arguments import IndexRange
 from anvil.ledger.commands.output import answer, answer_json, json_option, place, visible
 from anvil.ledger.errors import BlobMissing, PublicationRefused
-from anvil.ledger.terminal import columns
-from anvil.projections.chain import lines, steps
+from anvil.ledger.terminal import columns, hung
+from anvil.projections.chain import Line, lines, steps
 from anvil.projections.commands.layouts import read_template
 from anvil.projections.document import DOCUMENTS, Document, find
 from anvil.projections.environment import Leaf
@@ -187,7 +187,7 @@ def _told(members: dict[str, Any]) -> Iterator[str]:
     for title, name in (("From", "from"), ("Shown because of", "because")):
         if members[name]:
             yield title
-            yield from (visible(line) for line in lines(members[name], indices))
+            yield from (part for line in lines(members[name], indices) for part in _hung(line))
     yield "Events"
     for event in members["events"]:
         about = "/".join(event["subject"].values())
@@ -202,6 +202,16 @@ def _told(members: dict[str, Any]) -> Iterator[str]:
         if artifact["digest"]:
             yield f"          {artifact['digest']}"
         yield from (f"          | {_cut(visible(row), wide)}" for row in artifact["rows"])
+
+
+def _hung(line: Line) -> Iterator[str]:
+    """Yield a line of the chain, folded below its beginning; its equals sign ends a line, and its event stays whole."""
+    said = visible(line.said).replace(" = ", "\0= ", 1).split(" ")
+    words = [word.replace("\0", " ") for word in said]
+    if line.events:
+        words.append(f"  (event {', '.join(map(str, line.events))})")
+    indent = 2 * line.level
+    yield from hung(words, columns(sys.stdout), indent, indent + 4)
 
 
 def _cut(row: str, wide: int) -> str:

@@ -6,11 +6,12 @@ from anvil.projections.comparing.comparison import Comparison, Pair, Shown, besi
 from anvil.projections.comparing.differences import Difference, differences
 from anvil.projections.comparing.engines import Acceptance, Cache
 from anvil.projections.comparing.experiments import Experiment
-from anvil.projections.comparing.importedobstacles import UNKNOWN, Unknown
+from anvil.projections.comparing.importedobstacles import NOT_STATED, UNKNOWN, Unknown
 from anvil.projections.comparing.obstacles import Obstacle
 from anvil.projections.comparing.sides import Side, side
 
 __all__ = [
+    "NOT_STATED",
     "UNKNOWN",
     "Acceptance",
     "Cache",

@@ -15,7 +15,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from anvil.ledger.metrics import AGGREGATE
-from anvil.projections.comparing.differences import Difference, differences
+from anvil.projections.comparing.differences import Difference, differences, is_planned
 from anvil.projections.comparing.engines import Acceptance, Cache, acceptance, cache
 from anvil.projections.comparing.experiments import Experiment, experiment, order, protocol_differences
 from anvil.projections.comparing.importedcells import Any_, ImportedCell, said_differences
@@ -69,6 +69,10 @@ class Comparison:
     control: Side
     treatment: Side
     differences: tuple[Difference, ...]
+    not_stated: tuple[Difference, ...]
+    """What is planned of one side, and what nobody states of the other: no differences."""
+    unplanned: tuple[Side, ...]
+    """The sides that no recipe plans, imported ones among them."""
     pairs: tuple[Pair, ...]
     only_control: tuple[Key, ...]
     only_treatment: tuple[Key, ...]
@@ -113,9 +117,10 @@ class Comparison:
     def is_ab(self) -> bool:
         """Whether exactly one thing was planned otherwise, or what one experiment names (rule 3).
 
-        It is none where a side is several attempts that were not planned alike: nobody knows of which a figure is.
+        It is none where a side is several attempts that were not planned alike, since nobody knows of which a figure is,
+        nor where no recipe says how a side was planned.
         """
-        if self.is_imported or self.mixed:
+        if self.is_imported or self.unplanned or self.mixed:
             return False
         return len(self.differences) == 1 if self.experiment is None else not self.unnamed
 
@@ -134,7 +139,7 @@ def compare(
     sides = (control, treatment)
     found = experiment(evidence, control, treatment)
     matched = [(key, cell, after[key]) for key, cell in before.items() if key in after]
-    planned = differences(evidence, control, treatment)
+    planned, not_stated = differences(evidence, control, treatment)
     if called is not None:
         of_protocols = protocol_differences((cell, other) for _, cell, other in matched)
         planned = (*planned, *(Difference(*each) for each in of_protocols))
@@ -150,6 +155,8 @@ def compare(
         control,
         treatment,
         (*planned, *(Difference(*each) for each in said_differences(brought))),
+        not_stated,
+        tuple(one for one in sides if not is_planned(evidence, one)),
         (*pairs, *(_imported(one, other, sides, accepted, by_candidate) for one, other in brought)),
         tuple(_key(cell, by_candidate) for cell in left[0]),
         tuple(_key(cell, by_candidate) for cell in left[1]),

@@ -3,8 +3,8 @@
 1. Compared are: the protocol (of one tool its name and its parameters; of two tools, or of one and ours, the cap of
    completion tokens), repetitions, the prompts that were really sent, the state of the prefix cache, and the hardware.
 2. What is known on both sides and differs is an obstacle, always.
-3. What is not known on a side is one too, by its name in `UNKNOWN`. Who compares may accept not to know it: then it is a
-   note that says so, with the figures.
+3. What is not known on a side is one too, by its name in `UNKNOWN`; so is a parameter that one of two files of a tool does
+   not state. Who compares may accept not to know it: then it is a note that says so, with the figures.
 4. The state of a cache follows from what is in the rows (`cached_tokens`), or from what was found at the import:
    prompts that shared a prefix. A hint by timing is no state: it is a note.
 5. A file names its hardware by a word of its own (`rtx-5090`): it is that which was observed here when all its words are
@@ -32,6 +32,9 @@ Unknown = Literal["protocol", "repetitions", "prompts", "cache", "hardware"]
 UNKNOWN: tuple[Unknown, ...] = get_args(Unknown)
 """What may be unknown, and be accepted as such."""
 
+NOT_STATED = "not stated"
+"""What stands in the place of what nobody knows of a side."""
+
 _CAPS = ("max_tokens", "output_cap_tokens", "random_output_len", "sharegpt_output_len")
 _CACHED = "prompt tokens came from a cache"
 _NO_PLAN = frozenset({"context_seed"})
@@ -53,7 +56,7 @@ def imported_obstacles(
             told = f", the other side has {known}" if known else " on either side"
             said.append(f"accepted as unknown, {name}: {what}{told}")
         else:
-            found.append(Obstacle(f"{what} (unknown)", before or "not said", after or "not said"))
+            found.append(Obstacle(f"{what} (unknown)", before or NOT_STATED, after or NOT_STATED))
     return tuple(found), (*said, *_notes(control, treatment))
 
 
@@ -63,7 +66,7 @@ def _compared(
     """Yield what is compared: by which name it may be unknown, in words, and what it is on both sides (rule 1)."""
     if (_protocol(control)) == (_protocol(treatment)):
         for name in dict.fromkeys((*_parameters(control), *_parameters(treatment))):
-            before, after = (_parameters(one).get(name, "none") for one in (control, treatment))
+            before, after = (_parameters(one).get(name) for one in (control, treatment))
             yield "protocol", f"parameter {name}", before, after
     else:
         yield "protocol", "cap of completion tokens", _cap(control), _cap(treatment)

@@ -206,7 +206,13 @@ def test_redact_deletes_the_bytes_and_the_log_says_so(ledger: Anvil) -> None:
     report = ledger("verify", "--json")
     assert (report.code, [f["code"] for f in report.json["findings"]]) == (0, ["redacted"])
     assert ledger("show", index, "--json").json["sealed"] == {"text": None}
+    events = ledger("log", "--json").json["events"]
+    first = [one["index"] for one in events if ".redacted/" in one["event"]]
+    told = ledger("redact", index, "--reason", "Again.")
+    assert told.code == 0
+    assert f"Events {first[0]} and {first[1]} said so before: nothing was recorded again" in told.err
     again = ledger("redact", index, "--reason", "Again.", "--json")
+    assert again.json["said_before"] == first
     assert (again.code, again.json["events"]) == (0, [])
 
 

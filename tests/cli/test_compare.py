@@ -194,3 +194,19 @@ def test_rows_that_are_gone_refuse(mine: Anvil, tmp_path: Path) -> None:
     ran = mine("compare", "a", "b")
     assert ran.code == 1
     assert "artifact rows of event" in ran.err
+
+
+def test_a_side_whose_recipe_was_taken_back_is_no_ab(
+    anvil: Anvil, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was planned of it is not known then, which is no difference, and is not "planned alike" either."""
+    recorded(tmp_path / "bare", slots=1)
+    monkeypatch.setenv("ANVIL_LEDGER", str(tmp_path / "bare"))
+    recipes = [one["index"] for one in anvil("log", "--json").json["events"] if "recipe." in one["event"]]
+    for index in recipes:
+        assert anvil("retract", index, "--reason", "It was another recipe.").code == 0
+    ran = anvil("compare", "a", "b")
+    assert "No A/B: how mine/a and mine/b were planned is not on record." in ran.out
+    refused = anvil("compare", "a", "b", "--only-change", "slots")
+    assert refused.code == 1
+    assert "no A/B of 'slots': how mine/a and mine/b were planned is not on record" in refused.err

@@ -11,8 +11,10 @@ from typing import Any
 import pytest
 from support.command import Anvil
 from support.evidence_files import bakeoff, benchmark, spelled
+from support.fine.stage import Stage
 from support.published import failure
 from support.published import spelled as document
+from support.sides import PLAIN, play, recipe
 from support.toolfiles import changed, values, whole
 from support.toolfiles import spelled as tool_file
 from support.tools import EVIDENCE
@@ -136,7 +138,7 @@ def test_what_differs_or_is_unknown_is_named(ledger: Anvil, what: str) -> None:
 def test_hardware_that_nobody_said_can_be_accepted_by_name(ledger: Anvil) -> None:
     runs(ledger, "a", 0, 1, gpu=None)
     runs(ledger, "b", 5, 1)
-    assert obstacles(ledger, *CACHE)["hardware (unknown)"] == ("not said", "rtx-5090")
+    assert obstacles(ledger, *CACHE)["hardware (unknown)"] == ("not stated", "rtx-5090")
     found = metrics(ledger, *CACHE, "--accept-unknown", "hardware")
     assert found[TTFT]["delta_percent"] is not None
     notes = compared(ledger, *CACHE, "--accept-unknown", "hardware")["cells"][0]["notes"]
@@ -311,3 +313,45 @@ def test_the_differences_that_somebody_published_come_out(ledger: Anvil) -> None
         Fraction("-1.399"),
         Fraction("0.413"),
     )
+
+
+# --- with what was measured here --------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def mine(anvil: Anvil, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Anvil:
+    """A ledger with three runs of a planned attempt, into which files are imported."""
+    stage = Stage("one")
+    stage.tell(recipe(("a", "tiny", PLAIN)))
+    play(stage, "a", (100, 102, 98), input_target_tokens=1024, output_cap_tokens=16)
+    stage.recorded(tmp_path / "mine")
+    monkeypatch.setenv("ANVIL_LEDGER", str(tmp_path / "mine"))
+    return anvil
+
+
+def test_what_no_file_states_is_no_difference(mine: Anvil) -> None:
+    runs(mine, "b", 0, 1, engine=None)
+    ran = mine("compare", "one/a", "one/b")
+    assert "  engine: llamacpp -> not stated\n  launcher: process -> not stated\n" in ran.out
+    assert "none" not in ran.out
+    assert "  engine: not stated -> llamacpp\n" in mine("compare", "one/b", "one/a").out
+    made = compared(mine)
+    assert made["differences"] == []
+    assert {"name": "engine", "control": "llamacpp", "treatment": None} in made["not_stated"]
+
+
+@pytest.mark.parametrize(("engine", "is_told"), [("vllm-0.23", True), ("llamacpp-b7000", False)])
+def test_what_a_file_states_is_put_beside_the_plan(mine: Anvil, engine: str, is_told: bool) -> None:
+    runs(mine, "b", 0, 1, engine=engine)
+    made = compared(mine)
+    told = [(one["name"], one["control"], one["treatment"]) for one in made["differences"]]
+    assert told == ([("engine", "llamacpp", engine)] if is_told else [])
+    assert "engine" not in [one["name"] for one in made["not_stated"]]
+
+
+def test_a_parameter_that_one_file_does_not_state_is_unknown(ledger: Anvil) -> None:
+    runs(ledger, "a", 0, 1)
+    runs(ledger, "b", 5, 1, max_tokens=None)
+    assert obstacles(ledger, *CACHE) == {"parameter max_tokens (unknown)": ("16", "not stated")}
+    notes = compared(ledger, *CACHE, "--accept-unknown", "protocol")["cells"][0]["notes"]
+    assert "accepted as unknown, protocol: parameter max_tokens, the other side has 16" in notes

@@ -68,6 +68,15 @@ def campaign(anvil: Anvil) -> Anvil:
         ("why", "draft.json", "/attempts/0/health"),
         ("why", "draft.json", "/date"),
         ("verify",),
+        ("verify", "anvil-ledger"),
+        (
+            "observe",
+            "It answered.",
+            "--status",
+            "operator-observed-incomplete",
+            "--subject",
+            "campaign=No Label",
+        ),
         ("key", "list"),
         ("recipe", "check", "quickstart"),
         ("import", "--help"),
@@ -86,6 +95,27 @@ def test_an_argument_is_shown_as_it_is_passed(anvil: Anvil) -> None:
     argv = {f"    {line}" for line in anvil("recipe", "show", "qwen38-27b-vllm-262k").out.split("\n    ")}
     assert '    {"method": "mtp", "num_speculative_tokens": 3}' in lines
     require_fitting([line for line in lines if line not in argv])
+
+
+@pytest.mark.usefixtures("campaign")
+def test_a_step_of_a_chain_keeps_its_event_and_hangs_below_its_rule() -> None:
+    lines = on_a_terminal("why", "draft.json", "/candidate")
+    at = lines.index("  recipe.declared/1 candidates.0.model = poolside/Laguna-XS-2.1-NVFP4")
+    assert lines[at + 1] == "      (event 3)"
+    lines = on_a_terminal("why", "draft.json", "/attempts/0/preflight_no_thinking")
+    at = lines.index("  checks with thinking disabled: passed of carried out, and those that did not =")
+    assert lines[at + 1] == "      2/4; structured-json failed, tools-batch 0/20 failed"
+    assert not any(line.rstrip().endswith("(event") for line in lines)
+
+
+def test_what_a_publication_withholds_is_told_in_columns(anvil: Anvil) -> None:
+    laguna(Path("anvil-ledger"), "example.com/laguna")
+    assert anvil("release", "candidate-failure.v1", "--out", "published").code == 0
+    lines = on_a_terminal("redactions", "published")
+    require_fitting(lines)
+    at = next(number for number, line in enumerate(lines) if line.endswith("/attempts/1/health,"))
+    assert lines[at].startswith("       behind /attempts/1/engine")
+    assert lines[at + 1] == "              /attempts/1/evidence_status and 1 more"
 
 
 @pytest.mark.usefixtures("campaign")

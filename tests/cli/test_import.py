@@ -155,6 +155,26 @@ def test_a_dry_run_refuses_a_secret_without_a_ledger_too(anvil: Anvil) -> None:
     assert PLANTED["hf"] not in ran.err
 
 
+def disown(anvil: Anvil, good: int) -> None:
+    keys = anvil("key", "list", "--json").json["keys"]
+    operator = next(key["key"] for key in keys if key["role"] == "operator" and not key["revoked"])
+    assert anvil("key", "new", "operator").code == 0
+    assert anvil("key", "revoke", operator, "--cause", "lost", "--last-good", good).code == 0
+
+
+def test_what_a_thief_imported_or_took_back_changes_nothing(ledger: Anvil) -> None:
+    path = written("a.json", failure())
+    assert ledger("import", path).code == 0
+    good = ledger("log", "--json").json["size"]
+    assert ledger("retract", 3, "--reason", "By the thief.").code == 0
+    disown(ledger, good)
+    again = ledger("import", path)
+    assert (again.code, "at index 3" in again.err) == (1, True)
+    assert ledger("import", path, "--campaign", "another").code == 0
+    disown(ledger, good)
+    assert ledger("import", path, "--campaign", "another").code == 0, "the thief's import is nobody's"
+
+
 def test_a_dry_run_refuses_what_the_ledger_holds_already(ledger: Anvil) -> None:
     path = written("a.json", failure())
     assert ledger("import", path, "--campaign", "one").code == 0

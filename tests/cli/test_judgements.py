@@ -237,8 +237,14 @@ def test_nothing_rests_on_what_was_retracted_and_it_is_not_retracted_twice(run: 
         ran = run(*arguments)
         assert ran.code == 1
         assert f"was retracted at index {gone}: Another engine." in ran.err
+    before = run("log", "--json").json["size"]
+    again = run("retract", IDENTITY, *REASON)
+    assert "Nothing was recorded, and nothing is to be done" in again.err
+    assert "Name what stands in its place" not in again.err
+    assert run("log", "--json").json["size"] == before
     ran = run("retract", gone, *REASON)
     assert (ran.code, "event.retracted/1" in ran.err) == (1, True)
+    assert "record again what it took back" in ran.err
 
 
 def test_a_decision_is_superseded_once_and_in_its_own_campaign(run: Anvil) -> None:

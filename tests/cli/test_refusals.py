@@ -27,7 +27,7 @@ STATUS = ("--status", "declared")
         (["verify", "--tiles", "."], 2, "--tiles needs --key"),
         (["verify", "--blobs", "."], 2, "--blobs goes with --tiles"),
         (["verify", "missing.db"], 2, "does not exist"),
-        (["verify", "."], 2, "is a directory"),
+        (["verify", "."], 2, ". is a folder"),
         (["verify", "--key", "nonsense"], 2, "neither a verifier key nor a file"),
         (["verify", "--key", "a+b+c"], 2, "no verifier key"),
         (["init"], 2, "--origin"),

@@ -17,7 +17,7 @@ from anvil.collectors.running import interrupts
 from anvil.ledger import errors, verify
 from anvil.ledger.checks.finding import MEANINGS, Finding
 from anvil.ledger.cli import COMMANDS, anvil
-from anvil.ledger.commands.output import VerifierKeyParam
+from anvil.ledger.commands.verifierkeys import VerifierKeyParam
 from anvil.ledger.events import CATALOGUE
 
 ROOT = Path(__file__).parents[2]

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anvil.ledger.terminal import NARROWEST, columns, folded
+from anvil.ledger.terminal import NARROWEST, columns, folded, hung
 
 DIGEST = "sha256:" + "0123456789abcdef" * 4
 
@@ -48,6 +48,25 @@ def test_a_digest_can_be_copied() -> None:
 def test_a_word_that_fits_nowhere_begins_at_the_margin() -> None:
     key = "example.com/gpu-lab+69fe081d+" + "A" * 80
     assert folded(f"Public key    {key}", 80).split("\n") == ["Public key", key]
+
+
+WORDS = st.lists(st.text("abc123/:", min_size=1, max_size=50), min_size=1, max_size=12)
+
+
+@given(WORDS, st.integers(NARROWEST, 120), st.integers(0, 8))
+def test_what_belongs_together_is_not_parted_and_hangs_below_its_beginning(
+    words: list[str], width: int, indent: int
+) -> None:
+    pairs = [f"{word} {word}" for word in words]
+    first, *others = hung(pairs, width, indent, indent + 4)
+    assert " ".join([first, *others]).split() == " ".join(pairs).split()
+    assert first.startswith(" " * indent + words[0])
+    for line in (first, *others):
+        assert len(line) <= width or line.strip() in pairs
+    for other in others:
+        assert other.startswith(" " * (indent + 4))
+        assert other.strip().split(" ")[0] in words
+    assert list(hung(pairs, None, 2, 6)) == ["  " + " ".join(pairs)]
 
 
 def test_a_file_is_not_folded_unless_a_width_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:

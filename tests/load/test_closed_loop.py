@@ -21,6 +21,7 @@ from anvil.collectors.interface import Endpoint
 from anvil.collectors.load import loop
 from anvil.collectors.load.clocks import Clocks
 from anvil.collectors.load.closed_loop import ClosedLoop
+from anvil.collectors.load.loop import Progress
 from anvil.collectors.load.record import RequestRecord, read_record, write_record
 from anvil.collectors.load.requests import PlannedRequest, Target
 from anvil.collectors.load.rows import read_request
@@ -176,6 +177,34 @@ def test_a_kept_connection_is_used_again() -> None:
     assert sorted(record.is_fresh for record in records) == [False] * 4 + [True] * 2
     assert all((record.connect_ns is None) is not record.is_fresh for record in records)
     assert all(read_request(run, record).row.outcome == "completed" for record in records)
+
+
+def told_of(server: Server, count: int, **more: Any) -> list[Progress]:
+    told: list[Progress] = []
+    target = Target.of(Endpoint(server.base_url, MODEL), reuse=more.pop("reuse", False))
+    ClosedLoop(target, planned(count), concurrency=1, deadlines=PATIENT, told=told.append, **more).run()
+    return told
+
+
+def test_the_last_that_is_told_is_that_all_are_done() -> None:
+    """However soon after the last look it was: nothing else is told before the next run."""
+    with Server(every=case("good")) as server:
+        told = told_of(server, 5)
+    assert told[-1].ended == 5
+    assert [one.ended for one in told].count(5) == 1
+
+
+def test_a_request_that_is_sent_once_more_is_told_as_one() -> None:
+    with Server(every=case("good"), keep_alive=False) as server:
+        told = told_of(server, 5, reuse=True)
+    assert max(one.ended for one in told) == told[-1].ended == 5
+
+
+def test_a_run_that_was_stopped_does_not_tell_that_all_are_done() -> None:
+    stop = threading.Event()
+    stop.set()
+    with Server(every=case("good")) as server:
+        assert told_of(server, 5, stop=stop) == []
 
 
 def test_a_stale_connection_is_recorded_and_its_request_sent_once_more() -> None:

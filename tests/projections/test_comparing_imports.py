@@ -108,7 +108,7 @@ def test_it_rests_on_the_events_and_rows_of_both() -> None:
 
 def test_what_is_unknown_of_one_side_stands_in_the_way_by_name() -> None:
     found = what(beside(frozenset()))
-    assert found["state of the prefix cache (unknown)"][1] == "not said"
+    assert found["state of the prefix cache (unknown)"][1] == "not stated"
     assert set(found) <= {"state of the prefix cache (unknown)", "hardware", "hardware (unknown)"}
 
 

@@ -7,6 +7,7 @@ from typing import Any, get_args
 
 import pytest
 from support.campaigns import Scene
+from support.correcting import THIEF, corrected
 from support.laguna import LOST, observation
 from support.story import STORY_BY_TYPE
 
@@ -14,6 +15,7 @@ from anvil.ledger.events import (
     CATALOGUE,
     ArtifactRedacted,
     Event,
+    EventRetracted,
     EvidenceAttached,
     ImportRecorded,
     LogRetained,
@@ -98,7 +100,8 @@ def kept(name: str) -> Kept:
 def test_an_event_of_which_an_artifact_is_gone_is_missing_it(artifact: str) -> None:
     check = kept("check.completed/1")
     assert Evidence(Record()).status(check) == "retained-complete"
-    record = Record(redacted=frozenset({ArtifactName(check.entry_hash, artifact)}))
+    redacted = ArtifactRedacted(target=check.entry_hash, artifact=artifact, reason="It named a host.")
+    record = corrected(Record(), redacted)
     assert Evidence(record).status(check) == "artifact-missing"
     assert Evidence(record).gone(check) == (artifact,)
 
@@ -128,7 +131,10 @@ def test_a_retracted_event_is_no_source() -> None:
     wrong = scene.checked("coding")
     (launch,) = fold(scene.seen).campaigns["mine"].launches
     assert len(Evidence(Record()).sources(launch.events)) == 1
-    assert Evidence(Record(retracted=frozenset({wrong}))).sources(launch.events) == ()
+    retracted = EventRetracted(target=wrong, reason="Another engine.")
+    assert Evidence(corrected(Record(), retracted)).sources(launch.events) == ()
+    thiefs = replace(corrected(Record(), retracted), disowned={THIEF: 0})
+    assert len(Evidence(thiefs).sources(launch.events)) == 1
 
 
 @pytest.mark.parametrize(("first", "is_source"), [(0, False), (1, True)])

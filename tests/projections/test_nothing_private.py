@@ -8,12 +8,14 @@ from dataclasses import replace
 
 import pytest
 from support.campaigns import Scene
+from support.correcting import corrected
 from support.importing import imported
 from support.published import DOCUMENTS as PUBLISHED
 from support.published import spelled
 from support.story import STORY_BY_TYPE, story
 
 from anvil.ledger.blobs import BlobRef
+from anvil.ledger.events import ArtifactRedacted
 from anvil.ledger.header import Header, Subject
 from anvil.projections.artifacts import Artifacts
 from anvil.projections.document import DOCUMENTS, find
@@ -44,11 +46,13 @@ def texts(told: list[Seen]) -> Iterator[str]:
     for make in PUBLISHED.values():  # the summaries are made of imported documents
         seen += imported(spelled(make()), "qwen38-27b", 1000 + len(seen))
     record = fold(seen)
-    record = replace(record, redacted={}, lost={}, retracted=frozenset(), disowned={})
+    record = replace(record, corrections=(), disowned={})
     artifacts = Artifacts.of(record, lambda _: None, lambda digest: BlobRef(digest, 0))
-    state = replace(
-        record, redacted=dict.fromkeys(artifacts.entries, "")
-    )  # the story's artifacts lie nowhere
+    gone = (
+        ArtifactRedacted(target=name.event, artifact=name.name, reason="It lies nowhere.")
+        for name in artifacts.entries
+    )
+    state = corrected(record, *gone)  # the story's artifacts lie nowhere
     for name in DOCUMENTS:
         candidate = "official_fp8" if find(name).is_of_one_candidate else None
         made = draft(state, artifacts, find(name), campaign="qwen38-27b", candidate=candidate)

@@ -37,12 +37,36 @@ def test_a_withdrawn_publication_says_so_and_still_verifies(anvil: Anvil, made: 
     told = anvil("verify", "--publication", "published", "--key", "anvil-ledger/log.vkey")
     assert "Verified, and withdrawn" in told.out
     before = size(made)
-    assert anvil("withdraw", index, "--reason", "again", "--folder", "published").code == 0
+    again = anvil("withdraw", index, "--reason", "again", "--folder", "published")
+    assert again.code == 0
+    assert again.out.startswith(f"Already withdrawn at index {before - 2}, on ")
+    assert "Nothing was recorded, nor the reason given now" in again.err
     assert size(made) == before
+    third = anvil("withdraw", index, "--reason", "x", "--folder", "published", "--json").json
+    assert (third["reason"], third["recorded"]) == (reason, False)
     (Path("published") / "document.html").write_text("nothing to see")
     again = anvil("verify", "--publication", "published", "--key", "anvil-ledger/log.vkey")
     assert again.code == 1
     assert "document.html is not the notice" in again.out
+
+
+def test_a_second_withdrawal_is_refused_where_nothing_is_left_to_do(anvil: Anvil, made: Laguna) -> None:
+    """Its reason would be lost without a word."""
+    index = anvil("release", DOCUMENT, *OUT, "--json").json["index"]
+    first = anvil("withdraw", index, "--reason", "It was wrong.", "--json").json
+    assert first["recorded"]
+    before = size(made)
+    again = anvil("withdraw", index, "--reason", "It was another reason.")
+    assert (again.code, again.out) == (1, "")
+    assert f"was withdrawn already at index {first['index']}, on {first['at'][:10]}" in again.err
+    assert "It was wrong." in again.err
+    assert "Nothing was recorded" in again.err
+    assert size(made) == before
+    assert anvil("withdraw", index, "--reason", "x", "--folder", "published", "--json").json == {
+        **first,
+        "recorded": False,
+    }
+    assert "It was wrong." in (Path("published") / "document.html").read_text()
 
 
 def test_a_withdrawal_taken_out_again_is_refused(anvil: Anvil) -> None:

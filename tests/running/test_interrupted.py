@@ -63,8 +63,13 @@ def test_while_waiting_for_the_first_token(bench: Bench, number: signal.Signals)
 def test_while_the_engine_is_being_stopped(bench: Bench) -> None:
     """The last check is judged, and the engine takes its time to end."""
     recipe = {"behave": "slow-end", "checks": ["structured-json"]}
-    interrupt(bench, "structured-json          ", TERM, **recipe)
+    said = " ".join(interrupt(bench, "structured-json          ", TERM, **recipe).split())
     require_ended_in_order(bench)
+    assert "the run was interrupted; what it had seen is recorded Nothing is left to do" in said
+    assert "--resume" not in said
+    ran = bench.run("--resume", bench.seen()[-1].header.stream)
+    assert (ran.code, ran.out) == (1, "")
+    assert "nothing is left of the run" in ran.err
     assert bench.body("log").endswith(b"ending 9\ngoodbye\n")
     assert set(bench.verdicts()) == {"structured-json"}
 

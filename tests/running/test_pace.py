@@ -78,6 +78,17 @@ def test_on_a_terminal_of_80_columns_it_is_one_line(bench: Bench) -> None:
     assert "a1: context-ladder rung-1, run 1 of 1: 0/2 done" in shown
     assert "prefill for 1 s" in shown
     assert "about 0" not in shown
+    _, all_done, later = shown.rpartition("run 1 of 1: 2/2 done")
+    assert all_done, "the last that was shown of the run is that something is left"
+    assert " left" not in later.splitlines()[0], "all is done, and some time is said to be left"
+    assert "a1: canary" in later
+    assert "a1: keeping what is left" in later, "what goes on after the last step is not shown"
+
+
+def test_when_all_is_done_nothing_is_left() -> None:
+    pace = Pace(CELL)
+    pace.began()
+    assert pace.line(Progress(10, 0, SECOND), 10) == "10/10 done"
 
 
 def under_a_terminal(argv: list[str], columns: int) -> tuple[subprocess.Popen[bytes], str]:

@@ -123,7 +123,7 @@ def test_a_rung_is_compared_with_those_of_the_runs_that_it_goes_on_with(bench: B
 
     def chat(asked: Any) -> Chat:
         words = len(asked["messages"][0]["content"].split())
-        time.sleep(1.0 if 20 < words < 150 and asked.get("stream") else 0)
+        time.sleep(1.0 if 20 < words < 100 and asked.get("stream") else 0)
         return Chat(content="Paris is it", completion_tokens=3)
 
     with Server(chat=chat, model="org/tiny") as server:
