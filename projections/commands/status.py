@@ -174,6 +174,7 @@ def _print_suites(attempt: AttemptState, state: Campaigns) -> None:
         counts = suite.by_modality()
         if len(counts) > 1:
             said.append(", ".join(f"{kind} {passed}/{of}" for kind, (passed, of) in counts.items()))
+        said += [f"{left} incomplete"] if (left := sum(item.incomplete for item in suite.items)) else []
         said += [reason] if reason not in (None, suite.outcome) else []
         answer(
             "  ".join([f"    {suite.outcome:<12} suite {name:<18} {suite.passed}/{suite.expected}", *said])

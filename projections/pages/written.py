@@ -25,11 +25,11 @@ from anvil.projections.pages.setup import Differing
 from anvil.projections.pages.view import Shown
 
 WIDEST = 52
-_MARKS = {"passed": "✓ ", "failed": "✗ ", "said": ""}
+_MARKS = {"passed": "✓ ", "failed": "✗ ", "incomplete": "… ", "said": ""}
 _NOT_STATED = "not stated"
 _LEGEND = (
-    "✓ passed; ✗ failed, in whole or in part; what has neither is said in words that are not judged here; *not stated* is "
-    "no failure: the document says nothing there."
+    "✓ passed; ✗ failed, in whole or in part; … incomplete: it came to no verdict, which is neither passed nor failed; what "
+    "has no such mark is said in words that are not judged here; *not stated* is no failure: the document says nothing there."
 )
 
 
@@ -289,7 +289,8 @@ def _outcome(cell: Cell | None) -> str:
         return _NOT_STATED
     if cell.is_listed:
         return Inert(f"{_MARKS[cell.mark]}passed {cell.figure.sign}{cell.figure.note}")
-    return Inert(f"{_MARKS[cell.mark]}{figure(cell.figure)}")
+    beside = f", {cell.beside}" if cell.beside else ""
+    return Inert(f"{_MARKS[cell.mark]}{figure(cell.figure)}{beside}")
 
 
 def _line(cells: Sequence[str], widths: Sequence[int]) -> str:
