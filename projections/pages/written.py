@@ -45,9 +45,22 @@ def finalized(value: object) -> str:
 
 
 def figure(shown: Shown, unit: str = "") -> Inert:
-    """Return a figure with its mark (rule 1)."""
+    """Return a figure with its mark (rule 1), and that it is the words of a decision that is stale."""
+    return Inert(f"{_figure(shown, unit)}{_stale([shown])}")
+
+
+def _figure(shown: Shown, unit: str = "") -> str:
     behind = f" {markdown(unit)}" if unit and not shown.is_null else ""
-    return Inert(f"{markdown(shown.text)}{behind} {shown.sign}{shown.note}")
+    return f"{markdown(shown.text)}{behind} {shown.sign}{shown.note}"
+
+
+def _stale(shown: Sequence[Shown]) -> str:
+    """Return which decisions are stale whose words these are, each once."""
+    found = dict.fromkeys(one.stale for one in shown if one.stale is not None)
+    return "".join(
+        f" (**stale: {markdown(one.in_short)}**; see Decision {one.index} under “How strong is the evidence?”)"
+        for one in found
+    )
 
 
 def code(text: str) -> Inert:
@@ -77,7 +90,7 @@ def joined(shown: Shown | Sequence[Shown]) -> Inert:
     """Return figures in one cell. An empty list is one figure that says so."""
     if isinstance(shown, Shown):
         return figure(shown)
-    return Inert(", ".join(figure(one) for one in shown) or _NOT_STATED)
+    return Inert(", ".join(map(_figure, shown)) + _stale(shown) or _NOT_STATED)
 
 
 def listing(shown: Shown | Sequence[Shown]) -> Inert:
