@@ -64,6 +64,7 @@ from anvil.projections import standing
 from anvil.projections.attempts import AttemptState, Runs
 from anvil.projections.importedresults import AnyResult, ImportedDecision, ImportedFile, ImportedResult
 from anvil.projections.judgements import Decision, Note, Waiver
+from anvil.projections.publications import Publication, Published, withdrawn
 from anvil.projections.seen import Seen
 from anvil.projections.standing import Correction, Standing
 
@@ -88,6 +89,10 @@ class CampaignState:
     decisions: Mapping[str, Decision] = field(default_factory=dict)
     imports: Mapping[str, ImportedFile] = field(default_factory=dict)
     """The files that were imported, by the entry hash of the event that says so."""
+    publications: Published = field(default_factory=dict)
+    """What was released of it, also what was withdrawn."""
+    disowned: Mapping[str, int] = field(default_factory=dict)
+    """Of each revoked key that signed events of it which do not count, the index of the first of them."""
 
 
 @dataclass(frozen=True)
@@ -95,7 +100,8 @@ class Campaigns:
     """Everything that is known, by campaign, how each stream stands, and how each event that others name.
 
     `collecting` names for the stream of a recovery the one that it collects; null while it has named none.
-    `disowned` counts the events that a revoked key signed after its last good state: they change nothing.
+    `disowned` counts the events that a revoked key signed after its last good state: they change nothing but what
+    was published, since that is out.
     """
 
     campaigns: Mapping[str, CampaignState] = field(default_factory=dict)
@@ -103,6 +109,10 @@ class Campaigns:
     collecting: Mapping[str, str | None] = field(default_factory=dict)
     standing: Standing = field(default_factory=Standing)
     disowned: int = 0
+    revoked: Mapping[str, int] = field(default_factory=dict)
+    """Where each key was revoked that was."""
+    begins: Mapping[str, int] = field(default_factory=dict)
+    """Ledger to the index of its first event; a restored ledger holds its predecessor's too."""
 
     def decisions(self) -> dict[str, Decision]:
         """Return every decision, by entry hash."""
@@ -145,7 +155,7 @@ def step(state: Campaigns, seen: Seen) -> Campaigns:  # noqa: C901  # one line a
     """Return the state after one more event."""
     event, header = seen.event, seen.header
     if seen.is_disowned:
-        return replace(state, disowned=state.disowned + 1)
+        return _disown(state, seen)
     match event:
         case StreamOpened():
             is_recovery = event.purpose == "recovery"
@@ -202,11 +212,19 @@ def step(state: Campaigns, seen: Seen) -> Campaigns:  # noqa: C901  # one line a
             return _statement(state, seen, event)
         case CheckImported() | SuiteImported() | LoadImported():
             return _result(state, seen, event)
+        case LedgerCreated():
+            return replace(state, begins={**state.begins, event.origin: seen.index})
+        case KeyRevoked():
+            return replace(state, revoked={**state.revoked, event.key: seen.index})
+        case PublicationReleased():
+            return _released(state, seen, event)
+        case PublicationWithdrawn():
+            return _campaign(
+                state, seen, lambda c: replace(c, publications=withdrawn(c.publications, seen, event))
+            )
         case (
-            LedgerCreated()
-            | KeyAdded()
+            KeyAdded()
             | KeyRotated()
-            | KeyRevoked()
             | ArtifactDisclosed()
             | HostObserved()
             | WeightsInspected()
@@ -215,8 +233,6 @@ def step(state: Campaigns, seen: Seen) -> Campaigns:  # noqa: C901  # one line a
             | LogRetained()
             | LogExcerpted()
             | RestorationChecked()
-            | PublicationReleased()
-            | PublicationWithdrawn()
             | ExcerptApproved()
             | TripwireExcepted()
         ):
@@ -328,6 +344,24 @@ def _decide(state: Campaigns, seen: Seen, event: DecisionRecorded) -> Campaigns:
         event.supersedes,
     )
     return _campaign(state, seen, lambda c: replace(c, decisions={**c.decisions, seen.entry_hash: decided}))
+
+
+def _released(state: Campaigns, seen: Seen, event: PublicationReleased) -> Campaigns:
+    made = Publication.of(seen, event, state.begins.get(event.fold.origin, 0))
+    return _campaign(
+        state, seen, lambda c: replace(c, publications={**c.publications, seen.entry_hash: made})
+    )
+
+
+def _disown(state: Campaigns, seen: Seen) -> Campaigns:
+    """Count an event that does not count, and keep what it released: that is out all the same."""
+    state = replace(state, disowned=state.disowned + 1)
+    if isinstance(seen.event, PublicationReleased):
+        state = _released(state, seen, seen.event)
+    if (seen.header.subject.campaign or UNNAMED) not in state.campaigns:
+        return state
+    first = {seen.header.key: seen.index}
+    return _campaign(state, seen, lambda c: replace(c, disowned={**first, **c.disowned}))
 
 
 def _retract(state: Campaigns, target: str) -> Campaigns:

@@ -3,7 +3,8 @@
 1. They are the operator's own and `declared`. Beside what an imported file says they stand after it; a decision
    of one's own takes the place of the file's.
 2. A decision that stands and is stale is printed, and the evidence limit says why it is: what became of which event
-   that it rests on, by the same rules as `anvil status` (`anvil.projections.judgements`). So is a waiver. Of events of
+   that it rests on, by the same rules as `anvil status` (`anvil.projections.judgements`); pages say it in short beside its
+   words. So is a waiver, in the limit. Of events of
    other campaigns a document knows nothing, and a publication holds none: these `anvil status` tells alone.
 3. A gate that somebody let pass is named in the limit, with why and until when. Whether that day is over is for the
    reader: a document does not change with the calendar.
@@ -17,8 +18,8 @@ from dataclasses import dataclass
 from anvil.ledger.events import CaveatNoted, DecisionRecorded, GapNoted, WaiverGranted
 from anvil.projections.evidence import Evidence
 from anvil.projections.figures import Figure, Source
-from anvil.projections.judgements import Decision, reasons
-from anvil.projections.limits import Quoted
+from anvil.projections.judgements import Decision, Reason, in_short, reasons
+from anvil.projections.limits import Quoted, Stale
 from anvil.projections.record import Campaign, Kept, Record
 
 
@@ -90,18 +91,24 @@ def waived(evidence: Evidence, campaign: Campaign, candidate: str | None = None)
                 f"Waived (event {kept.index}): {granted.gate}, by the {granted.granted_by}, until "
                 f"{granted.expires[:10]}: {granted.reason}"
             )
-            yield from _stale(evidence.record, campaign, kept, granted.about, f"Waiver {kept.index}")
+            if found := _reasons(evidence.record, campaign, kept, granted.about):
+                yield _told(f"Waiver {kept.index}", found)
 
 
-def stale(evidence: Evidence, campaign: Campaign, candidate: str | None = None) -> Iterator[str]:
-    """Yield of each decision that stands why it is stale (rule 2); with a candidate, of those that can be about it."""
+def stale(evidence: Evidence, campaign: Campaign, candidate: str | None = None) -> tuple[Stale, ...]:
+    """Return each decision that stands and is stale (rule 2); with a candidate, of those that can be about it."""
+    return tuple(_stale(evidence, campaign, candidate))
+
+
+def _stale(evidence: Evidence, campaign: Campaign, candidate: str | None) -> Iterator[Stale]:
     for kept, source in _standing(evidence, campaign, candidate):
         event = source.event
         if isinstance(event, DecisionRecorded):
             marks = evidence.record.standing.in_force(kept.entry_hash)
             if all(mark.how != "superseded" for mark in marks):
                 called = f"Decision {kept.index} ({', '.join(event.verdicts)})"
-                yield from _stale(evidence.record, campaign, kept, event.rests_on, called)
+                if found := _reasons(evidence.record, campaign, kept, event.rests_on):
+                    yield Stale(kept.index, kept.entry_hash, in_short(found), _told(called, found))
 
 
 def _standing(evidence: Evidence, campaign: Campaign, candidate: str | None) -> Iterator[tuple[Kept, Source]]:
@@ -121,10 +128,12 @@ class _Cited:
     is_disowned: bool
 
 
-def _stale(
-    record: Record, campaign: Campaign, kept: Kept, cited: tuple[str, ...], called: str
-) -> Iterator[str]:
-    """Yield why a judgement is stale, of the events of this campaign; a document knows no others."""
+def _told(called: str, found: list[Reason]) -> str:
+    return f"{called} is stale: event {'; event '.join(map(str, found)).removesuffix('.')}."
+
+
+def _reasons(record: Record, campaign: Campaign, kept: Kept, cited: tuple[str, ...]) -> list[Reason]:
+    """Return why a judgement is stale, of the events of this campaign; a document knows no others."""
     known = {each.entry_hash: each for each in campaign.every()}
     decisions = {
         each.entry_hash: Decision(
@@ -144,6 +153,4 @@ def _stale(
         return None if found is None else _Cited(found.index, record.is_disowned(found))
 
     own = tuple(name for name in cited if name in known)
-    found = [str(reason) for reason in reasons(kept.index, own, record.standing, decisions, find)]
-    if found:
-        yield f"{called} is stale: event {'; event '.join(found).removesuffix('.')}."
+    return list(reasons(kept.index, own, record.standing, decisions, find))

@@ -27,7 +27,7 @@ from anvil.ledger.header import Subject
 from anvil.projections.evidence import Evidence
 from anvil.projections.figures import Figure, Group, Listing, Printed, Source, Value, derive
 from anvil.projections.importedresults import ImportedFile, ImportedResult, limits
-from anvil.projections.limits import EvidenceLimit, Quoted
+from anvil.projections.limits import EvidenceLimit, Quoted, Stale
 from anvil.projections.record import Campaign, Kept
 
 
@@ -211,10 +211,13 @@ def required(evidence: Evidence, campaign: Campaign, form: str) -> Imported:
     return source
 
 
-def limit_of(source: Imported, quoted: tuple[Quoted, ...], beside: Iterable[str] = ()) -> EvidenceLimit:
+def limit_of(
+    source: Imported, quoted: tuple[Quoted, ...], beside: Iterable[str] = (), stale: tuple[Stale, ...] = ()
+) -> EvidenceLimit:
     """Return the evidence limit of a document that is an imported one again.
 
-    `quoted` is what people here add, `beside` what must be said of raw evidence in the same campaign.
+    `quoted` is what people here add, `beside` what must be said of raw evidence and conclusions in the same campaign,
+    `stale` the decisions of which it says so.
     """
     date = source.figure("document", "date").value
     kept = [one for one in source.statements if one.source.status == "imported-artifact"]
@@ -224,7 +227,7 @@ def limit_of(source: Imported, quoted: tuple[Quoted, ...], beside: Iterable[str]
         named = ", ".join(sorted(one.event.name or one.event.topic for one in kept))
         notes.append(f"The files are kept of which it states the digest as: {named}.")
     notes += beside
-    return EvidenceLimit((), (), tuple(notes), quoted)
+    return EvidenceLimit((), (), tuple(notes), quoted, stale=stale)
 
 
 def evidence_limits(evidence: Evidence, campaign: Campaign) -> list[str]:

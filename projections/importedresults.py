@@ -87,9 +87,9 @@ class ImportedResult:
                     _each(event.concurrency, "c{}"),
                     _each(event.target_tokens, "{}-tokens"),
                 )
-                outcome = "passed" if event.completed == event.expected else "failed"
-                if event.expected is None:
-                    outcome = "incomplete"
+                outcome = "failed" if event.failed else "incomplete"
+                if event.completed == event.expected:
+                    outcome = "passed"
                 called = " ".join(part for part in parts if part)
                 return cls("load", called, event.completed, event.expected, outcome, *shown)
 

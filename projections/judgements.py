@@ -3,13 +3,13 @@
 1. A judgement is stale when something that it rests on was retracted or superseded, when bytes of it were
    redacted or lost after the judgement, when the key that signed it does not count any more, or when it is
    itself a stale decision.
-2. Each reason names the event by index and says what happened, where and why.
+2. Each reason names the event by index and says what happened, where and why; in short, what happened to it.
 3. A supersession links both ways. A decision whose successor was retracted is in force again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
@@ -72,17 +72,33 @@ class Reason:
 
     def __str__(self) -> str:
         name = f"event {self.entry_hash[:16]}" if self.index is None else str(self.index)
-        happened = {
+        noted = ", noted" if self.how == "lost" else ""
+        where = "" if self.at is None else f"{noted} at index {self.at}"
+        return f"{name} {self._happened}{where}" + (f": {self.why}" if self.why else "")
+
+    @property
+    def in_short(self) -> str:
+        """What a judgement rests on and what happened to it, without where and why."""
+        name = self.entry_hash[:16] if self.index is None else str(self.index)
+        return f"rests on event {name}, which {self._happened}"
+
+    @property
+    def _happened(self) -> str:
+        return {
             "retracted": "was retracted",
             "redacted": f"had {self.part} redacted",
-            "lost": f"lost {self.part}, noted",
+            "lost": f"lost {self.part}",
             "superseded": "was superseded",
             "disowned": "was signed by a key that was revoked from before it on",
             "stale": "is stale itself",
             "absent": "is not in this ledger",
         }[self.how]
-        where = "" if self.at is None else f" at index {self.at}"
-        return f"{name} {happened}{where}" + (f": {self.why}" if self.why else "")
+
+
+def in_short(found: Sequence[Reason]) -> str:
+    """Return why a judgement is stale in a few words: the first reason, and how many more there are."""
+    more = f", and on {len(found) - 1} more" if len(found) > 1 else ""
+    return f"{found[0].in_short}{more}"
 
 
 class Cited(Protocol):

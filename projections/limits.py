@@ -65,6 +65,16 @@ class Quoted:
 
 
 @dataclass(frozen=True)
+class Stale:
+    """A decision that stands and is stale: its event and where it lies, why in short, and the note that says all of it."""
+
+    index: int
+    event: str
+    in_short: str
+    note: str
+
+
+@dataclass(frozen=True)
 class EvidenceLimit:
     """All of it. `notes` are sentences of ours, one for each thing that a reader must know first."""
 
@@ -76,6 +86,8 @@ class EvidenceLimit:
     """Those of the notes that say what failed or has no result: what a reader asks for who asks why."""
     candidates: tuple[str, ...] = ()
     """The candidates that claims are about, by number from 1; none where they are about attempts."""
+    stale: tuple[Stale, ...] = ()
+    """The decisions that are stale, each with that one of the notes which says so."""
 
     def by_status(self) -> list[tuple[EvidenceStatus, dict[str, list[int]]]]:
         """Return for each status that occurs, strongest first, the claims and the attempts they are about."""

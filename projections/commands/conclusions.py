@@ -21,7 +21,7 @@ from anvil.ledger.events import (
 from anvil.ledger.events.suites import spell_stability
 from anvil.projections.campaigns import Campaigns, CampaignState
 from anvil.projections.figures import weakest
-from anvil.projections.judgements import Decision, Note, Reason, Waiver, reasons
+from anvil.projections.judgements import Decision, Note, Reason, Waiver, in_short, reasons
 from anvil.projections.seen import Seen
 from anvil.projections.strength import claimed, status_of
 
@@ -91,7 +91,7 @@ class Conclusions:
     def _print_decision(self, decision: Decision) -> None:
         stale = list(self._stale(decision.index, decision.rests_on))
         by = self._superseded_by(decision)
-        mark = f" (superseded by {by})" if by is not None else " (STALE)" if stale else ""
+        mark = f" (superseded by {by})" if by is not None else f" (STALE: {in_short(stale)})" if stale else ""
         in_lines(f"decision {decision.index}: {', '.join(decision.verdicts)}{mark}", 2)
         in_lines(decision.sentence, 6)
         self._print_cited("rests on", decision.index, decision.rests_on)

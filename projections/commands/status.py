@@ -20,6 +20,7 @@ from anvil.projections.attempts import AttemptState, Runs, SuiteState, numbers
 from anvil.projections.campaigns import UNNAMED, Campaigns, CampaignState, fold
 from anvil.projections.commands import imports
 from anvil.projections.commands.conclusions import Conclusions
+from anvil.projections.commands.published import Publications
 from anvil.projections.loads import CellState
 from anvil.projections.seen import Reading
 
@@ -34,7 +35,8 @@ def status(campaign: str | None, disk: bool, as_json: bool) -> None:
     Of every run of an attempt: what passed, what did not, and why a selected check has no verdict. A later run
     covers no earlier one. Observations with the status that their evidence has now; caveats and gaps; waivers,
     what they let pass and until when; decisions, what they rest on, and which of them are stale and why. Last,
-    which private artifacts were disclosed.
+    what was published, whether it was withdrawn, and what of it no longer holds; and which private artifacts were
+    disclosed.
 
     \b
     Example:
@@ -59,11 +61,17 @@ def _show(
 ) -> None:
     state = fold(reading.events())
     concluded = Conclusions(state, reading.find, timestamp(system_clock()))
+    published = Publications(state, reading.find)
     shown = [c for c in state.campaigns.values() if campaign in (None, c.name)]
     if as_json:
         members: dict[str, Any] = {
             "campaigns": [
-                {**_members(c, state, concluded), "disclosed": _disclosed(c, public)} for c in shown
+                {
+                    **_members(c, state, concluded),
+                    "publications": published.members(c),
+                    "disclosed": _disclosed(c, public),
+                }
+                for c in shown
             ]
         }
         members["disowned"] = state.disowned
@@ -72,6 +80,7 @@ def _show(
     for one in shown:
         _print_campaign(one, state)
         concluded.print(one)
+        published.print(one)
         for found in _disclosed(one, public):
             how = "with its bytes" if found["extent"] == "bytes" else "by its digest"
             answer(
@@ -174,6 +183,7 @@ def _print_suites(attempt: AttemptState, state: Campaigns) -> None:
         counts = suite.by_modality()
         if len(counts) > 1:
             said.append(", ".join(f"{kind} {passed}/{of}" for kind, (passed, of) in counts.items()))
+        said += [f"{left} incomplete"] if (left := sum(item.incomplete for item in suite.items)) else []
         said += [reason] if reason not in (None, suite.outcome) else []
         answer(
             "  ".join([f"    {suite.outcome:<12} suite {name:<18} {suite.passed}/{suite.expected}", *said])

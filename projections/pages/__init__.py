@@ -45,7 +45,7 @@ def page(draft: Draft, state: State, record: Record, form: str, fingerprint: str
         raise ValueError(f"no page is made as {form!r}")
     shown = {**view(draft, state, record), "fingerprint": fingerprint}
     shown |= PARTS[draft.document.name](shown["document"], shown["limits"])
-    shown["told"] = told(shown["limits"], shown.get("besides", ()))
+    shown["told"] = told(shown["limits"], shown.get("besides", ()), shown["anchors"])
     shown["commands"] = commands(draft, state.size - 1, shown["leaves"])
     shown["words"] = used(
         (*(one.text for one in shown["leaves"]), *(one.pointer for one in shown["leaves"]), *shown["limits"])

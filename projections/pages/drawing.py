@@ -43,6 +43,7 @@ class Drawing:
                 rung.size.number,
                 rung.outcome.figure.text,
                 rung.outcome.mark == "passed",
+                rung.outcome.mark == "incomplete",
             )
             for number, (name, members) in enumerate(series)
             for rung in members

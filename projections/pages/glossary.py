@@ -26,6 +26,7 @@ WORDS: dict[str, tuple[str, str]] = {
     "prefix cache": (r"prefix[ _-]cache\w*", "what requests begin with alike is read once"),
     "router alias": (r"router alias\w*|\balias", "the name under which clients are led to an engine"),
     "rung": (r"rungs?|ladders?", "one size of a ladder of ever longer prompts"),
+    "stale": (r"is stale", "what it rests on was taken back, replaced or lost since it was decided"),
     "suite": (r"suites?", "items that are asked again and again"),
     "suite intelligence": (r"intelligence", "a small change written as a diff, and a decision by rules that are given"),
     "suite session": (r"session", "what was said in the first turn, asked for in the third"),

@@ -8,7 +8,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 _COUNTS = re.compile(
@@ -45,9 +45,13 @@ class Told:
 
     loads: tuple[Loaded, ...]
     sentences: tuple[str, ...]
+    anchors: Mapping[str, str]
+    """Sentences that something on the page leads to, each with the name that it is found by."""
 
 
-def told(limits: Iterable[str], besides: Iterable[str] = ()) -> Told:
+def told(
+    limits: Iterable[str], besides: Iterable[str] = (), anchors: Mapping[str, str] | None = None
+) -> Told:
     """Return the sentences of a limit but those `besides`, which stand elsewhere; those that count as a table (rule 1)."""
     cells: dict[tuple[str, str, tuple[str, ...]], list[str]] = {}
     left = []
@@ -63,7 +67,7 @@ def told(limits: Iterable[str], besides: Iterable[str] = ()) -> Told:
                 cells.setdefault((part[3], part[1], counts.groups()[:4]), []).append(part[2])
     order = list(dict.fromkeys(of for of, _, _ in cells))
     loads = [Loaded(of, protocol, tuple(found), *counts) for (of, protocol, counts), found in cells.items()]
-    return Told(tuple(sorted(loads, key=lambda one: order.index(one.of))), tuple(left))
+    return Told(tuple(sorted(loads, key=lambda one: order.index(one.of))), tuple(left), anchors or {})
 
 
 def about(name: str, limits: Sequence[str]) -> tuple[str, ...]:

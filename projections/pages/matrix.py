@@ -1,8 +1,10 @@
 """A matrix: which checks and suites passed, one line for each, one column for each candidate or attempt.
 
-1. A cell is a figure of the document and the mark that its own text gives it: `passed`, `failed`, or `said`
-   where it is put in words that are not judged here.
-2. A count such as `5/6` has passed when all of them did. Text behind it does not change that.
+1. A cell is a figure of the document and the mark that its own text gives it: `passed`, `failed`, `incomplete`, or
+   `said` where it is put in words that are not judged here.
+2. A count such as `5/6` has passed when all of them did; text behind it does not change that. Where its rule says that
+   something came to no verdict (`anvil.projections.unfinished`), the mark is that of the verdict there, and how much is
+   incomplete stands beside the count. Of nothing, `0/0`, nothing is judged.
 3. A cell without a figure is empty. It is no failure: the document says nothing there.
 """
 
@@ -14,11 +16,18 @@ from dataclasses import dataclass
 from typing import Literal
 
 from anvil.projections.pages.view import Shown
+from anvil.projections.unfinished import unfinished
 
-Mark = Literal["passed", "failed", "said"]
+Mark = Literal["passed", "failed", "incomplete", "said"]
 
 _COUNT = re.compile(r"^([0-9]+)/([0-9]+)(?![0-9/])")
-_PASSED = frozenset({"passed", "all passed"})
+_WORDS: Mapping[str, Mark] = {
+    "passed": "passed",
+    "all passed": "passed",
+    "failed": "failed",
+    "incomplete": "incomplete",
+}
+_INCOMPLETE = re.compile(r"\bincomplete\b")
 
 
 @dataclass(frozen=True)
@@ -28,6 +37,8 @@ class Cell:
     figure: Shown
     mark: Mark
     is_listed: bool = False
+    beside: str = ""
+    """What of the count is incomplete, where its own text does not say so."""
 
 
 @dataclass(frozen=True)
@@ -39,8 +50,14 @@ class Matrix:
 
 
 def judged(figure: Shown) -> Cell:
-    """Return a figure with the mark that its text gives it (rules 1 and 2)."""
-    return Cell(figure, mark_of(figure.text) if not figure.is_null else "said")
+    """Return a figure with the mark that its text gives it, or its rule (rules 1 and 2)."""
+    if figure.is_null:
+        return Cell(figure, "said")
+    left = unfinished(figure.rule)
+    if left is None:
+        return Cell(figure, mark_of(figure.text))
+    told = f"{left.incomplete} incomplete" if left.incomplete else "incomplete"
+    return Cell(figure, left.verdict, beside="" if _INCOMPLETE.search(figure.text) else told)
 
 
 def listed(figure: Shown) -> Cell:
@@ -51,10 +68,9 @@ def listed(figure: Shown) -> Cell:
 def mark_of(text: str) -> Mark:
     """Return the mark that a text gives itself."""
     if found := _COUNT.match(text):
-        return "passed" if int(found[1]) == int(found[2]) > 0 else "failed"
-    if text in _PASSED:
-        return "passed"
-    return "failed" if text == "failed" else "said"
+        passed, of = int(found[1]), int(found[2])
+        return "said" if of == 0 else "passed" if passed == of else "failed"
+    return _WORDS.get(text, "said")
 
 
 def matrix(columns: Mapping[str, Mapping[str, Cell]]) -> Matrix:

@@ -8,6 +8,7 @@
    as nothing was kept of it.
 4. How sure a measured figure is stands beside it (`anvil.projections.pages.certainty`).
 5. A note names the events that figures rest on, by index; each event is told once, however many name it.
+6. Beside the words of a decision that is stale stands that it is, and why in short; the limit says all of it.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from typing import Any
 from anvil.ledger.public import EvidenceStatus
 from anvil.projections.environment import Leaf
 from anvil.projections.figures import STATUSES, Printed, Support, Value
+from anvil.projections.limits import Stale
 from anvil.projections.pages.certainty import Certainty, certainty
 from anvil.projections.provenance import State
 from anvil.projections.record import Kept, Record
@@ -82,6 +84,8 @@ class Shown:
     """How it was made."""
     about: tuple[str, ...] = ()
     """The candidates that the events behind it are about."""
+    stale: Stale | None = None
+    """That it is the words of a decision that is stale (rule 6)."""
 
 
 def view(draft: Draft, state: State, record: Record) -> dict[str, Any]:
@@ -89,13 +93,15 @@ def view(draft: Draft, state: State, record: Record) -> dict[str, Any]:
     notes: dict[Support, int] = {}
     leaves = {leaf.pointer: leaf for leaf in draft.rendered.leaves if leaf.kind in ("leaf", "empty")}
     about = {kept.entry_hash: kept.subject.candidate for kept in record.campaigns[draft.campaign].every()}
-    shown = {pointer: _shown(leaf, notes, about) for pointer, leaf in leaves.items()}
+    aged = {one.event: one for one in draft.limit.stale}
+    shown = {pointer: _shown(leaf, notes, about, aged) for pointer, leaf in leaves.items()}
     limits = draft.limit.sentences(printed={leaf.value for leaf in leaves.values()})
     return {
         "title": draft.document.title,
         "schema": draft.rendered.document["schema"],
         "leaves": tuple(shown.values()),
         "document": _mirrored(draft.rendered.document, "", shown),
+        "anchors": {one.note: f"stale-{one.index}" for one in draft.limit.stale},
         "limits": [text for text in limits if text not in draft.limit.failed],
         "failed": draft.limit.failed,
         "is_synthetic": draft.is_synthetic,
@@ -120,7 +126,9 @@ def items(value: Any) -> list[Any]:
     return [] if isinstance(value, Shown) else list(value)
 
 
-def _shown(leaf: Leaf, notes: dict[Support, int], about: Mapping[str, str | None]) -> Shown:
+def _shown(
+    leaf: Leaf, notes: dict[Support, int], about: Mapping[str, str | None], aged: Mapping[str, Stale]
+) -> Shown:
     number = notes.setdefault(leaf.support, len(notes) + 1)
     sign, word, meaning = NOTED if _is_noted(leaf) else WORDS[leaf.status]
     title = f"{leaf.status}: {meaning}. Rule: {leaf.rule}"
@@ -129,7 +137,13 @@ def _shown(leaf: Leaf, notes: dict[Support, int], about: Mapping[str, str | None
     sign, word = ABSENT if is_null else (sign, word)
     named = sorted({name for event in leaf.support.events if (name := about.get(event)) is not None})
     own = (_text(leaf), is_null, leaf.status, sign, word, title, number, leaf.pointer, value)
-    return Shown(*own, sure, leaf.rule, tuple(named))
+    return Shown(*own, sure, leaf.rule, tuple(named), _stale(leaf, aged))
+
+
+def _stale(leaf: Leaf, aged: Mapping[str, Stale]) -> Stale | None:
+    """Return the stale decision whose words a leaf is: it rests on nothing else, but for what chose it."""
+    own = leaf.figures[0].support.events if leaf.figures else frozenset()
+    return aged.get(next(iter(own))) if len(own) == 1 else None
 
 
 def _is_noted(leaf: Leaf) -> bool:

@@ -25,11 +25,11 @@ from anvil.projections.pages.setup import Differing
 from anvil.projections.pages.view import Shown
 
 WIDEST = 52
-_MARKS = {"passed": "✓ ", "failed": "✗ ", "said": ""}
+_MARKS = {"passed": "✓ ", "failed": "✗ ", "incomplete": "… ", "said": ""}
 _NOT_STATED = "not stated"
 _LEGEND = (
-    "✓ passed; ✗ failed, in whole or in part; what has neither is said in words that are not judged here; *not stated* is "
-    "no failure: the document says nothing there."
+    "✓ passed; ✗ failed, in whole or in part; … incomplete: it came to no verdict, which is neither passed nor failed; what "
+    "has no such mark is said in words that are not judged here; *not stated* is no failure: the document says nothing there."
 )
 
 
@@ -45,9 +45,22 @@ def finalized(value: object) -> str:
 
 
 def figure(shown: Shown, unit: str = "") -> Inert:
-    """Return a figure with its mark (rule 1)."""
+    """Return a figure with its mark (rule 1), and that it is the words of a decision that is stale."""
+    return Inert(f"{_figure(shown, unit)}{_stale([shown])}")
+
+
+def _figure(shown: Shown, unit: str = "") -> str:
     behind = f" {markdown(unit)}" if unit and not shown.is_null else ""
-    return Inert(f"{markdown(shown.text)}{behind} {shown.sign}{shown.note}")
+    return f"{markdown(shown.text)}{behind} {shown.sign}{shown.note}"
+
+
+def _stale(shown: Sequence[Shown]) -> str:
+    """Return which decisions are stale whose words these are, each once."""
+    found = dict.fromkeys(one.stale for one in shown if one.stale is not None)
+    return "".join(
+        f" (**stale: {markdown(one.in_short)}**; see Decision {one.index} under “How strong is the evidence?”)"
+        for one in found
+    )
 
 
 def code(text: str) -> Inert:
@@ -77,7 +90,7 @@ def joined(shown: Shown | Sequence[Shown]) -> Inert:
     """Return figures in one cell. An empty list is one figure that says so."""
     if isinstance(shown, Shown):
         return figure(shown)
-    return Inert(", ".join(figure(one) for one in shown) or _NOT_STATED)
+    return Inert(", ".join(map(_figure, shown)) + _stale(shown) or _NOT_STATED)
 
 
 def listing(shown: Shown | Sequence[Shown]) -> Inert:
@@ -289,7 +302,8 @@ def _outcome(cell: Cell | None) -> str:
         return _NOT_STATED
     if cell.is_listed:
         return Inert(f"{_MARKS[cell.mark]}passed {cell.figure.sign}{cell.figure.note}")
-    return Inert(f"{_MARKS[cell.mark]}{figure(cell.figure)}")
+    beside = f", {cell.beside}" if cell.beside else ""
+    return Inert(f"{_MARKS[cell.mark]}{figure(cell.figure)}{beside}")
 
 
 def _line(cells: Sequence[str], widths: Sequence[int]) -> str:

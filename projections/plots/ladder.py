@@ -29,13 +29,15 @@ class Rung:
     outcome: str
     """As the document prints it."""
     has_passed: bool
+    is_incomplete: bool = False
+    """Whether it came to no verdict: no pass, and no failure either."""
 
 
 def ladder(title: str, across: str, rungs: Sequence[Rung], up: str = "") -> Markup:
     """Return a mark for each rung at its size (`across` says of what) and its time (`up`, and its unit), both axes from 0.
 
     Straight dashes join the rungs of a series, to be told apart and for nothing else. A rung without a time
-    stands on the axis, crossed out; one without a size is named below.
+    stands on the axis, crossed out; one without a size is named below. One that is incomplete is hollow and not crossed out.
     """
     names = dict.fromkeys((rung.point.series, rung.point.label) for rung in rungs)
     lost = [rung for rung in rungs if rung.size is None]
@@ -98,7 +100,9 @@ def _joined(canvas: Canvas, rungs: Sequence[Rung], wide: Scale, high: Scale, flo
 
 def _mark(canvas: Canvas, rung: Rung, x: Fraction, y: Fraction, labels: Labels) -> None:
     canvas.group(_title(rung), rung.point.pointer, "point")
-    shape(canvas, rung.point.series, x, y, is_filled=rung.has_passed and rung.point.number is not None)
+    is_filled = rung.has_passed and rung.point.number is not None
+    is_crossed = not is_filled and not rung.is_incomplete
+    shape(canvas, rung.point.series, x, y, is_filled=is_filled, is_crossed=is_crossed)
     words = "no value" if rung.point.number is None else rung.point.text
     left, foot = labels.place(x, y, len(words) + len(rung.point.word) + 1)
     canvas.text(words, left, foot, "value", ((f" {rung.point.word}", f"status {rung.point.status}"),))

@@ -48,11 +48,13 @@ def fill(series: int, *, is_variant: bool = False) -> str:
     return f"url(#{'variant' if is_variant else 'series'}-{series % SERIES})"
 
 
-def shape(canvas: Canvas, series: int, x: Length, y: Length, *, is_filled: bool) -> None:
-    """Draw the mark of a series; one that is not filled is crossed out."""
+def shape(
+    canvas: Canvas, series: int, x: Length, y: Length, *, is_filled: bool, is_crossed: bool = False
+) -> None:
+    """Draw the mark of a series, filled or hollow, and crossed out or not."""
     class_ = f"s{series % SERIES} {'full' if is_filled else 'hollow'}"
     canvas.path(_SHAPES[series % SERIES](Fraction(x), Fraction(y)), class_)
-    if not is_filled:
+    if is_crossed:
         canvas.path(f"M{place(x - 7, y - 7)}L{place(x + 7, y + 7)}", "cross")
         canvas.path(f"M{place(x - 7, y + 7)}L{place(x + 7, y - 7)}", "cross")
 

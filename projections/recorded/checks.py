@@ -70,11 +70,13 @@ class Checks:
     def failed(self) -> Iterator[str]:
         """Yield what did not pass, and what was selected and has no result."""
         for attempt, found in self.results:
-            failed = [_told(result) for result in found.values() if not _has_passed(result)]
-            if failed:
-                yield f"Not passed by {self.candidate} (attempt {attempt.key}): {', '.join(failed)}."
+            of = f"{self.candidate} (attempt {attempt.key})"
+            if failed := [_told(result) for result in found.values() if _has_failed(result)]:
+                yield f"Not passed by {of}: {', '.join(failed)}."
+            if broken := [_broken(result) for result in found.values() if _is_incomplete(result)]:
+                yield f"Incomplete, of {of}: {', '.join(broken)}."
             if missing := _missing(attempt, found):
-                yield f"Selected, and without a result, of {self.candidate} (attempt {attempt.key}): {', '.join(missing)}."
+                yield f"Selected, and without a result, of {of}: {', '.join(missing)}."
             yield from _earlier(self.candidate, attempt)
 
     def labels(self) -> Iterator[str]:
@@ -226,6 +228,21 @@ def _has_passed(result: Result) -> bool:
     return result.event.outcome == "passed"
 
 
+def _is_incomplete(result: Result) -> bool:
+    return result.event.outcome == "incomplete"
+
+
+def _has_failed(result: Result) -> bool:
+    """Say whether it came to a verdict, and not to a pass."""
+    return not _has_passed(result) and not _is_incomplete(result)
+
+
+def _broken(result: Result) -> str:
+    """Return what came to no verdict, and why."""
+    event = result.event
+    return event.selected_as + (f" ({event.failure})" if event.failure else "")
+
+
 def _told(result: Result) -> str:
     event = result.event
     why = f" ({event.failure})" if event.failure else ""
@@ -240,9 +257,11 @@ def _missing(attempt: Attempt, found: dict[str, Result]) -> list[str]:
 
 def _earlier(candidate: str, attempt: Attempt) -> Iterator[str]:
     for number, launch in enumerate(attempt.launches[:-1], 1):
-        failed = [_told(each) for each in events_of(launch, CheckCompleted) if not _has_passed(each)]
-        if failed:
-            yield f"Launch {number} of {candidate} (attempt {attempt.key}) did not pass: {', '.join(failed)}."
+        found, of = list(events_of(launch, CheckCompleted)), f"{candidate} (attempt {attempt.key})"
+        if failed := [_told(each) for each in found if _has_failed(each)]:
+            yield f"Launch {number} of {of} did not pass: {', '.join(failed)}."
+        if broken := [_broken(each) for each in found if _is_incomplete(each)]:
+            yield f"Launch {number} of {of} left incomplete: {', '.join(broken)}."
 
 
 def _reasons(result: Result, at: int) -> Figure:

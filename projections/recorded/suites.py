@@ -1,7 +1,8 @@
 """Suites of repeated checks: what passed of what was tried, and what that is called.
 
 1. Of each attempt the newest result of each suite of its newest launch counts. Over several attempts counts are added.
-2. A result is passed out of expected repetitions: those in which nothing was learned did not pass.
+2. A result is passed out of expected repetitions. Those in which nothing was learned are neither passed nor failed:
+   the figure's rule says how many they are, and what the verdict over all is (`anvil.projections.unfinished`).
 3. *Stable* is never said without its rate: a suite passed at the required rate, and as many repetitions.
    A retrieval is named with the prompt tokens that the endpoint counted.
 4. Of a corpus the counts are by modality, and its digest is that of the bytes that were kept.
@@ -10,14 +11,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 
 from anvil.ledger.events import SuiteCompleted
 from anvil.projections.figures import Figure, Group, compose, derive
 from anvil.projections.recorded.campaign import Attempt, Of, Recorded
+from anvil.projections.unfinished import rule as rule_of
+from anvil.projections.unfinished import together
 
 Result = Of[SuiteCompleted]
 """What became of one suite."""
 
+_VERDICTS = {True: "passed", False: "failed", None: "incomplete"}
+"""What an item is by whether it is stable: null is undetermined, since what is incomplete of it could decide."""
 _RETRIEVAL = "retrieval"
 MULTIMODAL = "multimodal"
 """The suite that a corpus is made of."""
@@ -39,7 +45,15 @@ def quality(recorded: Recorded, candidate: str) -> Group | None:
     suites = [_named(each) for each in every.values()]
     each = [result for found in every.values() for result in found]
     figures = [result.stated(field) for result in each for field in ("expected", "passed")]
-    failures = derive("repetitions that did not pass", _difference, *figures)
+    without = [
+        result.stated("items", at, "incomplete") for result in each for at in range(len(result.event.items))
+    ]
+    failures = derive(
+        "repetitions that failed; what is incomplete is none",
+        partial(_failures, len(figures)),
+        *figures,
+        *without,
+    )
     return Group(
         {
             "key": recorded.key_of(candidate),
@@ -108,8 +122,10 @@ def _is_corpus(result: Result) -> bool:
 def _named(each: list[Result]) -> tuple[Figure, Group]:
     name = each[0].stated("selected_as")
     figures = [result.stated(field) for result in each for field in ("passed", "expected")]
-    result = compose("passed out of expected repetitions", _share, *figures)
-    return name, Group({"name": name, "result": result})
+    incomplete = sum(item.incomplete for result in each for item in result.event.items)
+    verdict = together(result.event.outcome for result in each)
+    rule = rule_of("passed out of expected repetitions", verdict, incomplete, "repetition")
+    return name, Group({"name": name, "result": compose(rule, _share, *figures)})
 
 
 def _modalities(result: Result) -> Iterator[tuple[Figure, Group]]:
@@ -118,8 +134,11 @@ def _modalities(result: Result) -> Iterator[tuple[Figure, Group]]:
         places = [at for at, item in enumerate(event.items) if item.modality == modality]
         name = result.stated("items", places[0], "modality")
         figures = [result.stated("items", at, field) for at in places for field in ("passed", "repetitions")]
-        value = compose(f"passed out of expected repetitions: {modality}", _share, *figures)
-        yield name, Group({"name": name, "value": value})
+        items = [event.items[at] for at in places]
+        verdict = together(_VERDICTS[item.is_stable] for item in items)
+        named = f"passed out of expected repetitions: {modality}"
+        rule = rule_of(named, verdict, sum(item.incomplete for item in items), "repetition")
+        yield name, Group({"name": name, "value": compose(rule, _share, *figures)})
 
 
 def _repetitions(result: Result) -> int:
@@ -153,8 +172,9 @@ def _share(*counts: int) -> str:
     return f"{sum(counts[::2])}/{sum(counts[1::2])}"
 
 
-def _difference(*counts: int) -> int:
-    return sum(counts[::2]) - sum(counts[1::2])
+def _failures(pairs: int, *counts: int) -> int:
+    """Return expected less passed, of the first counts in pairs, less what is incomplete, the rest of them."""
+    return sum(counts[:pairs:2]) - sum(counts[1:pairs:2]) - sum(counts[pairs:])
 
 
 def _hex(text: str | None) -> str | None:

@@ -75,7 +75,7 @@ def test_a_retracted_check_makes_every_decision_that_rested_on_it_stale_by_name(
     why = f"{IDENTITY} was retracted at index {gone}: It asked another engine."
     assert stale == {first: [why], second: [], third: [f"{first} is stale itself: {why}"]}
     out = run("status").out
-    assert f"  decision {first}: current (STALE)\n" in out
+    assert f"  decision {first}: current (STALE: rests on event {IDENTITY}, which was retracted)\n" in out
     assert f"  decision {second}: current\n" in out
     assert f"        stale: {why}\n" in out
     assert run("verify").code == 0

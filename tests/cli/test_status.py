@@ -6,6 +6,7 @@ from pathlib import Path
 
 from support.campaigns import Scene, abandon, record
 from support.command import Anvil
+from support.fine import events as of
 
 STATUS = ("--status", "declared")
 
@@ -119,6 +120,16 @@ def test_a_check_broken_off_by_an_interrupt_says_so(ledger: Anvil) -> None:
     made.checked("coding", "incomplete")
     record(made, close="interrupted")
     assert "    incomplete   coding                   0/1  aborted\n" in ledger("status").out
+
+
+def test_a_suite_says_how_much_of_it_is_incomplete(ledger: Anvil) -> None:
+    made = scene()
+    made.add(of.suite("session", {"one": (0, 3, 3)}, failure="timeout"))
+    record(made)
+    assert (
+        "    incomplete   suite session            0/3  undetermined at 1.0  3 incomplete  timeout\n"
+        in ledger("status").out
+    )
 
 
 def test_the_same_for_machines_with_one_campaign_chosen(ledger: Anvil) -> None:

@@ -4,7 +4,8 @@
    same thing, the newest counts. A check that was carried out again counts by its newest result.
 2. A setting is a choice: `declared`. What a person says was set otherwise goes before the recipe.
 3. Checks are counted by whether they asked for thinking: passed of those that were carried out. Those
-   that could not be are named beside. Policies over other checks (`finish`, `reasoning-leak`) and
+   that could not be are named beside, and the figure's rule says how many they are (`anvil.projections.unfinished`).
+   Policies over other checks (`finish`, `reasoning-leak`) and
    `identity` are no questions to the model, a `canary` guards a load; they are not counted.
 4. What failed is told in the operator's words where there are any. Otherwise it is put together from
    exit, readiness, failed checks, those that are not counted among them, and failed suites.
@@ -34,6 +35,8 @@ from anvil.projections.figures import Figure, Group, Source, compose, count, der
 from anvil.projections.limits import Claim, require_modest
 from anvil.projections.pseudonyms import Pseudonyms
 from anvil.projections.record import Kept
+from anvil.projections.unfinished import rule as rule_of
+from anvil.projections.unfinished import together
 
 _NO_QUESTIONS = frozenset({"identity", "canary", "finish", "reasoning-leak"})
 _CLAIMED = {
@@ -57,9 +60,14 @@ class Checked:
     """The check in words: `tools-batch 0/20 failed (no_call)`."""
 
     @property
+    def outcome(self) -> str:
+        """The verdict, or that there is none."""
+        return str(self.told.parts[0].value)
+
+    @property
     def was_carried_out(self) -> bool:
         """Whether it came to a verdict."""
-        return self.told.parts[0].value != "incomplete"
+        return self.outcome != "incomplete"
 
 
 @dataclass(frozen=True)
@@ -102,6 +110,24 @@ class Attempt:
     def reason(self) -> Figure:
         """Return why it is shown: an event speaks of it. The first is enough."""
         return self.sources[0].marked("an attempt that an event speaks of", self.key, "declared")
+
+    def incomplete(self) -> list[str]:
+        """Return the checks and suites that came to no verdict, each with why."""
+        every = (*self._checks(), *self._suites())
+        return [_without_verdict(one) for one in every if not one.was_carried_out]
+
+    def without_result(self) -> list[str]:
+        """Return the checks and suites that its recipe selects and of which no event speaks."""
+        if self.plan is None or not isinstance(self.plan[0].event, RecipeDeclared):
+            return []
+        plan = self.plan[0].event.attempts[self.plan[1]]
+        events = [source.event for source in self.sources]
+        checks = {event.selected_as for event in events if isinstance(event, CheckCompleted)}
+        suites = {event.selected_as for event in events if isinstance(event, SuiteCompleted)}
+        return [
+            *(name for name in plan.checks if name not in checks),
+            *(f"suite {name}" for name in plan.suites if name not in suites),
+        ]
 
     # --- its parts ------------------------------------------------------------------------------------
 
@@ -224,7 +250,8 @@ class Attempt:
         counted = [check for check in asked if check.was_carried_out]
         lost = [check for check in asked if not check.was_carried_out]
         passed = count("checks that passed", [c.has_passed for c in counted], [c.told for c in lost])
-        rule = f"checks with thinking {thinking}: passed of carried out, and those that did not"
+        named = f"checks with thinking {thinking}: passed of carried out, and those that did not"
+        rule = rule_of(named, together(check.outcome for check in asked), len(lost), "check")
         told = [check.told for check in (*counted, *lost) if check.has_passed.value is False]
         return compose(rule, lambda n, *texts: _counted(n, len(counted), len(lost), texts), passed, *told)
 
@@ -291,6 +318,11 @@ def _told(name: str, outcome: str, failure: str | None, passed: int, expected: i
         f"({failure})" if failure else "",
     )
     return " ".join(part for part in parts if part)
+
+
+def _without_verdict(one: Checked) -> str:
+    """Return what is incomplete in words: the word itself stands before all of them."""
+    return str(one.told.value).replace(" incomplete", "", 1)
 
 
 def _with_reach(status: Figure, reach: Figure) -> Figure:

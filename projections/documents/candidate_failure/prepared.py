@@ -68,6 +68,7 @@ def prepare(evidence: Evidence, campaign: Campaign, candidate: str) -> Prepared:
     notes = _notes(
         evidence, candidate, recipes, shown, first=len(before) + 1, has_decision=decision is not None
     )
+    aged = stale(evidence, campaign, candidate)
     limit = EvidenceLimit(
         tuple(claim for number, group in enumerate(groups, 1) for claim in claims(number, group)),
         tuple(_missing(evidence, shown, first=len(before) + 1)),
@@ -75,10 +76,11 @@ def prepare(evidence: Evidence, campaign: Campaign, candidate: str) -> Prepared:
             *(earlier.notes() if earlier is not None else ()),
             *notes,
             *waived(evidence, campaign, candidate),
-            *stale(evidence, campaign, candidate),
+            *(one.note for one in aged),
             *evidence_limits(evidence, campaign),
         ),
         tuple(quoted.values()),
+        stale=aged,
     )
     statuses = [group.fields["evidence_status"] for group in groups]
     rests_on = [figure for figure in statuses if isinstance(figure, Figure)]
@@ -312,5 +314,10 @@ def _notes(
         yield f"Retracted or disowned, and supporting nothing: {silent} of {counted(len(kept), 'event')}."
     if sealed := [str(n) for n, (_, attempt) in enumerate(shown, first) if attempt.has_sealed_words]:
         yield f"Words that are not for publication were left out: attempt {', '.join(sealed)}."
+    for number, (_, attempt) in enumerate(shown, first):
+        if broken := attempt.incomplete():
+            yield f"Incomplete, of attempt {number}: {'; '.join(broken)}."
+        if missing := attempt.without_result():
+            yield f"Selected, and without a result, of attempt {number}: {', '.join(missing)}."
     if not has_decision:
         yield "No decision is recorded."

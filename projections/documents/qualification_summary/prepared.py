@@ -48,16 +48,19 @@ def prepare(evidence: Evidence, campaign: Campaign, _candidate: str) -> Prepared
     source = imported(evidence, campaign, SCHEMA)
     recorded = Recorded.of(evidence, campaign)
     seen = Observations.of(evidence, campaign)
+    aged = stale(evidence, campaign)
     beside: list[str] = [
         *waived(evidence, campaign),
-        *stale(evidence, campaign),
+        *(one.note for one in aged),
         *evidence_limits(evidence, campaign),
     ]
     brought = ImportedEvidence.of(evidence, campaign)
     if recorded is None and source is not None:
         root = earlier.figures(source, said, seen)
         notes = (*in_imported(contradictions(root)), *seen.notes(), *brought.notes(), *beside)
-        return Prepared(_with(root, brought, evidence, campaign), limit_of(source, said.quoted(), notes))
+        return Prepared(
+            _with(root, brought, evidence, campaign), limit_of(source, said.quoted(), notes, aged)
+        )
     if recorded is None:
         recorded = _without_runs(evidence, campaign, brought)
     experiments = divided(recorded)[1]
@@ -76,6 +79,7 @@ def prepare(evidence: Evidence, campaign: Campaign, _candidate: str) -> Prepared
         said.quoted(),
         tuple(failed_in(summary.recorded)),
         recorded.candidates,
+        aged,
     )
     return Prepared(_with(root, brought, evidence, campaign), limit)
 

@@ -39,9 +39,10 @@ def prepare(evidence: Evidence, campaign: Campaign, _candidate: str) -> Prepared
     source = imported(evidence, campaign, SCHEMA)
     recorded = Recorded.of(evidence, campaign)
     seen = Observations.of(evidence, campaign)
+    aged = stale(evidence, campaign)
     beside: list[str] = [
         *waived(evidence, campaign),
-        *stale(evidence, campaign),
+        *(one.note for one in aged),
         *evidence_limits(evidence, campaign),
     ]
     if recorded is None:
@@ -51,7 +52,8 @@ def prepare(evidence: Evidence, campaign: Campaign, _candidate: str) -> Prepared
                 advice=NOTHING_RUN,
             )
         root = earlier.figures(source, said, seen)
-        limit = limit_of(source, said.quoted(), (*in_imported(contradictions(root)), *seen.notes(), *beside))
+        notes = (*in_imported(contradictions(root)), *seen.notes(), *beside)
+        limit = limit_of(source, said.quoted(), notes, aged)
         return Prepared(root, limit)
     lanes = Lanes(recorded, said)
     root = lanes.group
@@ -61,7 +63,7 @@ def prepare(evidence: Evidence, campaign: Campaign, _candidate: str) -> Prepared
         root = Group({**together(before, root).fields, "gaps": before.fields["gaps"]})
     notes = (*_notes(lanes, source), *beside)
     limit = EvidenceLimit(
-        tuple(lanes.claims()), (), notes, said.quoted(), tuple(failed_in(recorded)), recorded.candidates
+        tuple(lanes.claims()), (), notes, said.quoted(), tuple(failed_in(recorded)), recorded.candidates, aged
     )
     return Prepared(root, limit)
 

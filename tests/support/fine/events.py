@@ -21,7 +21,7 @@ from anvil.ledger.events import (
 from anvil.ledger.events.checks import Parameter, RequestOutcome
 from anvil.ledger.events.engines import IdentityClaim, ReportedFigure
 from anvil.ledger.events.recipes import DeclaredAttempt, DeclaredCandidate, DeclaredExperiment, Setting
-from anvil.ledger.events.suites import SuiteItem
+from anvil.ledger.events.suites import SuiteItem, stability
 from anvil.ledger.events.surroundings import Gpu, WeightFinding
 from support.fine.stage import made
 
@@ -190,31 +190,32 @@ def check(
     return CheckCompleted(**members | more)
 
 
-def suite(name: str, items: dict[str, tuple[int, int]], **more: Any) -> SuiteCompleted:
-    """Return a suite by its items: how often each passed, and how often it was tried."""
+def suite(name: str, items: dict[str, tuple[int, int] | tuple[int, int, int]], **more: Any) -> SuiteCompleted:
+    """Return a suite by its items: how often each passed, was to be tried, and came to nothing."""
     modalities = more.pop("modalities", {})
     prompt_tokens = more.pop("prompt_tokens", 412)
     told = tuple(
         SuiteItem(
             item=item,
             modality=modalities.get(item, "text"),
-            repetitions=tried,
-            passed=passed,
-            incomplete=0,
-            failure=None if passed == tried else "wrong_value",
-            is_stable=passed == tried,
+            repetitions=counts[1],
+            passed=counts[0],
+            incomplete=sum(counts[2:]),
+            failure=None if counts[0] == counts[1] else "wrong_value",
+            is_stable=stability(counts[0], sum(counts[2:]), counts[1], "1.0"),
         )
-        for item, (passed, tried) in items.items()
+        for item, counts in items.items()
     )
-    is_stable = all(item.is_stable for item in told)
+    found = {item.is_stable for item in told}
+    verdict = "failed" if False in found else "incomplete" if None in found else "passed"
     members: dict[str, Any] = {
         "suite": name,
         "selected_as": name,
         "version": 1,
         "digest": None,
         "purpose": "diagnostic",
-        "outcome": "passed" if is_stable else "failed",
-        "failure": None if is_stable else "wrong_value",
+        "outcome": verdict,
+        "failure": None if verdict == "passed" else "wrong_value",
         "required_rate": "1.0",
         "expected": sum(item.repetitions for item in told),
         "passed": sum(item.passed for item in told),
