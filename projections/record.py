@@ -132,12 +132,14 @@ class Launch:
 
 @dataclass(frozen=True)
 class Campaign:
-    """One campaign: its recipes, its launches by attempt, and what is said of all of it, each in order."""
+    """One campaign: its recipes, its launches by attempt, what is said of all of it, what was published; each in order."""
 
     name: str
     recipes: tuple[Kept, ...] = ()
     attempts: Mapping[str, tuple[Launch, ...]] = field(default_factory=dict)
     general: tuple[Kept, ...] = ()
+    publications: tuple[Kept, ...] = ()
+    """Its releases, and what withdrew them."""
 
     @property
     def launches(self) -> tuple[Launch, ...]:
@@ -148,6 +150,7 @@ class Campaign:
         """Yield every event of it."""
         yield from self.recipes
         yield from self.general
+        yield from self.publications
         yield from (kept for launch in self.launches for kept in launch.events)
 
 
@@ -223,6 +226,7 @@ class _GrowingCampaign:
         self.name = campaign.name
         self.recipes = list(campaign.recipes)
         self.general = list(campaign.general)
+        self.publications = list(campaign.publications)
         self.attempts = {
             key: [(one.number, one.candidate, list(one.events)) for one in launches]
             for key, launches in campaign.attempts.items()
@@ -233,7 +237,9 @@ class _GrowingCampaign:
             key: tuple(Launch(key, number, of, tuple(events)) for number, of, events in launches)
             for key, launches in self.attempts.items()
         }
-        return Campaign(self.name, tuple(self.recipes), attempts, tuple(self.general))
+        return Campaign(
+            self.name, tuple(self.recipes), attempts, tuple(self.general), tuple(self.publications)
+        )
 
 
 class _Growing:
@@ -329,15 +335,9 @@ class _Growing:
                 | LoadImported()
             ):
                 self._campaign(seen).general.append(self._kept(seen))
-            case (
-                KeyAdded()
-                | KeyRotated()
-                | SealedRedacted()
-                | PublicationReleased()
-                | PublicationWithdrawn()
-                | ExcerptApproved()
-                | TripwireExcepted()
-            ):
+            case PublicationReleased() | PublicationWithdrawn():
+                self._campaign(seen).publications.append(self._kept(seen))
+            case KeyAdded() | KeyRotated() | SealedRedacted() | ExcerptApproved() | TripwireExcepted():
                 pass  # changes nothing that a figure rests on
             case _:
                 assert_never(event)
