@@ -9,6 +9,7 @@ from functools import partial
 
 from anvil.ledger.blobs import BlobStore
 from anvil.ledger.errors import BlobMissing, PublicationRefused
+from anvil.ledger.events import PublicationWithdrawn
 from anvil.ledger.merkle import root_at
 from anvil.ledger.places import LedgerPlace
 from anvil.ledger.store import Store
@@ -40,12 +41,16 @@ class Opened:
         self.require_signed_events({event for leaf in made.rendered.leaves for event in leaf.support.events})
 
     def require_signed_events(self, cited: Set[str]) -> None:
-        """Check that events, by entry hash, and all that take something back are as they were signed.
+        """Check that events, by entry hash, and all that take something back or withdraw it are as they were signed.
 
         Raises:
             PublicationRefused: one is not.
         """
-        shown = {kept.entry_hash: kept.index for kept in self.record.every() if kept.entry_hash in cited}
+        shown = {
+            kept.entry_hash: kept.index
+            for kept in self.record.every()
+            if kept.entry_hash in cited or isinstance(kept.event, PublicationWithdrawn)
+        }
         require_signed(
             self.store, {**shown, **{kept.entry_hash: kept.index for kept in self.record.corrections}}
         )

@@ -133,12 +133,14 @@ class Launch:
 
 @dataclass(frozen=True)
 class Campaign:
-    """One campaign: its recipes, its launches by attempt, and what is said of all of it, each in order."""
+    """One campaign: its recipes, its launches by attempt, what is said of all of it, what was published; each in order."""
 
     name: str
     recipes: tuple[Kept, ...] = ()
     attempts: Mapping[str, tuple[Launch, ...]] = field(default_factory=dict)
     general: tuple[Kept, ...] = ()
+    publications: tuple[Kept, ...] = ()
+    """Its releases, and what withdrew them."""
 
     @property
     def launches(self) -> tuple[Launch, ...]:
@@ -149,6 +151,7 @@ class Campaign:
         """Yield every event of it."""
         yield from self.recipes
         yield from self.general
+        yield from self.publications
         yield from (kept for launch in self.launches for kept in launch.events)
 
 
@@ -246,6 +249,7 @@ class _GrowingCampaign:
         self.name = campaign.name
         self.recipes = list(campaign.recipes)
         self.general = list(campaign.general)
+        self.publications = list(campaign.publications)
         self.attempts = {
             key: [(one.number, one.candidate, list(one.events)) for one in launches]
             for key, launches in campaign.attempts.items()
@@ -256,7 +260,9 @@ class _GrowingCampaign:
             key: tuple(Launch(key, number, of, tuple(events)) for number, of, events in launches)
             for key, launches in self.attempts.items()
         }
-        return Campaign(self.name, tuple(self.recipes), attempts, tuple(self.general))
+        return Campaign(
+            self.name, tuple(self.recipes), attempts, tuple(self.general), tuple(self.publications)
+        )
 
 
 class _Growing:
@@ -338,14 +344,9 @@ class _Growing:
                 | LoadImported()
             ):
                 self._campaign(seen).general.append(self._kept(seen))
-            case (
-                KeyAdded()
-                | KeyRotated()
-                | PublicationReleased()
-                | PublicationWithdrawn()
-                | ExcerptApproved()
-                | TripwireExcepted()
-            ):
+            case PublicationReleased() | PublicationWithdrawn():
+                self._campaign(seen).publications.append(self._kept(seen))
+            case KeyAdded() | KeyRotated() | ExcerptApproved() | TripwireExcepted():
                 pass  # changes nothing that a figure rests on
             case EventRetracted() | SealedRedacted() | ArtifactRedacted() | ArtifactMissing():
                 pass  # a correction, of which follows what it follows from once all keys are known (rule 3)

@@ -3,7 +3,8 @@
 1. Whoever has a publication sees the corrections up to its state. What was retracted, redacted, lost or disowned after
    it, and before the release, nobody would see there, although the release is signed after them. A correction by a key
    that is disowned takes nothing back.
-2. Of a state that was released before its folder is made again all the same: it is out.
+2. So it is when a release of the same document was withdrawn after it.
+3. Of a state that was released before its folder is made again all the same: it is out.
 """
 
 from __future__ import annotations
@@ -15,24 +16,33 @@ from anvil.ledger.envelope import Envelope
 from anvil.ledger.errors import PublicationRefused
 from anvil.ledger.events import ArtifactMissing, ArtifactRedacted, EventRetracted
 from anvil.ledger.header import Header
+from anvil.ledger.publication.withdrawing import withdrawn_of
 from anvil.ledger.recording import Ledger
 from anvil.projections.figures import ArtifactName
 from anvil.projections.releasing import Prepared
 
+_LATER = "Release what the ledger says since: without --as-of, or with a later one."
 _TAKE_BACK = (EventRetracted.event_type, ArtifactRedacted.event_type, ArtifactMissing.event_type)
 
 
 def require_standing(ledger: Ledger, prepared: Prepared) -> None:
-    """Check that what is to be published rests on nothing that was taken back since its state (rule 1).
+    """Check that what is to be published rests on nothing that was taken back since its state (rules 1 and 2).
 
     Raises:
-        PublicationRefused: it does.
+        PublicationRefused: it does, or a release of it was withdrawn since.
     """
+    size = prepared.event.fold.size
+    for earlier in withdrawn_of(ledger, prepared.event.document, prepared.subject, size):
+        raise PublicationRefused(
+            f"a release of this document (event {earlier.released}) was withdrawn since, at index {earlier.withdrawn}: "
+            f"whoever reads the state of {size} entries could not know",
+            advice=_LATER,
+        )
     for index, what in _taken_back(ledger, prepared):
         raise PublicationRefused(
             f"the state of {prepared.event.fold.size} entries rests on {what}, at index {index}: "
             "whoever reads it could not know",
-            advice="Release what the ledger says since: without --as-of, or with a later one.",
+            advice=_LATER,
         )
 
 

@@ -6,6 +6,7 @@ opens one reads first that it was withdrawn, and why.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -48,7 +49,7 @@ def withdraw(ledger: Ledger, signer: Signer, index: int, reason: str, folder: Pa
             withdrawn before and no folder is to be told.
         LedgerError: the folder could not be written.
     """
-    name, event, subject = _released(ledger, index)
+    name, event, subject = released_by(ledger, index)
     if folder is not None and layout.digest(layout.read(folder, layout.MANIFEST)) != event.manifest:
         raise PublicationRefused(
             f"{folder} is not the publication that event {index} released",
@@ -88,7 +89,12 @@ def _at(ledger: Ledger, recorded: Recorded) -> str:
     return Header.parse(Envelope.parse(row.entry).header).at
 
 
-def _released(ledger: Ledger, index: int) -> tuple[str, PublicationReleased, Subject]:
+def released_by(ledger: Ledger, index: int) -> tuple[str, PublicationReleased, Subject]:
+    """Return the entry hash of the event at `index` that released something, the event, and of what.
+
+    Raises:
+        PublicationRefused: it releases nothing.
+    """
     entry = ledger.store.entry(index)
     if entry is not None:
         header = Header.parse(Envelope.parse(entry).header)
@@ -99,6 +105,33 @@ def _released(ledger: Ledger, index: int) -> tuple[str, PublicationReleased, Sub
     raise PublicationRefused(
         f"entry {index} releases nothing", advice="`anvil log` shows where publication.released/1 is."
     )
+
+
+@dataclass(frozen=True)
+class Earlier:
+    """An earlier release that was withdrawn: where both events lie, when it was withdrawn, and why."""
+
+    released: int
+    withdrawn: int
+    withdrawn_at: str
+    reason: str
+
+
+def withdrawn_of(
+    ledger: Ledger, document: str, subject: Subject, start: int = 0, stop: int | None = None
+) -> Iterator[Earlier]:
+    """Yield the releases of a document about `subject` that were withdrawn from index `start` on and before `stop`."""
+    for row in ledger.store.of_types([PublicationWithdrawn.event_type], start):
+        header, event = read_entry(row.entry_index, row.entry)
+        is_late = stop is not None and row.entry_index >= stop
+        if not isinstance(event, PublicationWithdrawn) or is_late:
+            continue
+        index = ledger.store.index_of(bytes.fromhex(event.publication))
+        if index is None:
+            continue
+        _, released, about = released_by(ledger, index)
+        if (released.document, about) == (document, subject):
+            yield Earlier(index, row.entry_index, header.at, event.reason)
 
 
 def withdrawal_of(ledger: Ledger, name: str) -> tuple[Recorded, str] | None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import asdict
 from pathlib import Path
 
 import click
 
 from anvil.ledger.commands.arguments import IndexRange
-from anvil.ledger.commands.output import answer, answer_json, json_option, place, say
+from anvil.ledger.commands.output import answer, answer_json, json_option, place, say, visible
 from anvil.ledger.commands.surroundings import private_surroundings
 from anvil.ledger.errors import LedgerError, PublicationRefused
 from anvil.ledger.events import PublicationReleased
@@ -22,6 +24,7 @@ from anvil.ledger.publication.releasing import (
     require_releasable,
     resume,
 )
+from anvil.ledger.publication.withdrawing import Earlier, released_by, withdrawn_of
 from anvil.ledger.recording import Ledger
 from anvil.projections.commands.layouts import read_template
 from anvil.projections.document import DOCUMENTS
@@ -64,7 +67,8 @@ def release_command(
 
     The folder holds the document, where each leaf comes from, what was withheld, and the signed events with
     their proofs. It is there whole or not at all; what a crash interrupts the next release finishes. What was
-    released before is made again as it was, and recorded only once.
+    released before is made again as it was, and recorded only once. When an earlier release of the document was
+    withdrawn, you are told, and so are the readers of the new one.
 
     \b
     Example:
@@ -80,8 +84,12 @@ def release_command(
             require_releasable(ledger, target)
             signer = ledger.signer("operator")
             prepared = _prepare(ledger, Wanted(document, campaign, candidate, layout), as_of)
+            _tell(ledger, prepared)
             done = release(ledger, signer, prepared.event, prepared.subject, prepared.files, target)
-    _print(done, as_json=as_json)
+        index = done.recorded.index
+        _, event, subject = released_by(ledger, index)
+        earlier = list(withdrawn_of(ledger, event.document, subject, stop=index))
+    _print(done, earlier, as_json=as_json)
 
 
 def _prepare(ledger: Ledger, wanted: Wanted, as_of: int | None) -> Prepared:
@@ -99,6 +107,20 @@ def _prepare(ledger: Ledger, wanted: Wanted, as_of: int | None) -> Prepared:
     return prepared
 
 
+def _tell(ledger: Ledger, prepared: Prepared) -> None:
+    """Say which earlier releases were withdrawn, before there is a new one."""
+    if find_release(ledger, prepared.event.manifest) is not None:
+        return
+    earlier = list(withdrawn_of(ledger, prepared.event.document, prepared.subject))
+    for one in earlier:
+        say(
+            f"This document was released before, at index {one.released}, and withdrawn at index {one.withdrawn} on "
+            f"{one.withdrawn_at[:10]}: {visible(one.reason)}"
+        )
+    if earlier:
+        say("This release is a new one, and says so to its readers.")
+
+
 def _again(ledger: Ledger, event: PublicationReleased, subject: Subject, layout: object) -> Files:
     """Make the files of a release again whose folder was lost."""
     from anvil.projections.rendering import Template
@@ -113,12 +135,13 @@ def _again(ledger: Ledger, event: PublicationReleased, subject: Subject, layout:
         ) from error
 
 
-def _print(done: Released, *, as_json: bool) -> None:
+def _print(done: Released, earlier: Iterable[Earlier], *, as_json: bool) -> None:
     if as_json:
         members = {
             "folder": str(done.target),
             "index": done.recorded.index,
             "entry_hash": done.recorded.entry_hash,
+            "withdrawn_before": [asdict(one) for one in earlier],
         }
         answer_json("anvil.release/1", members)
     else:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from anvil.projections.document import Document
-from anvil.projections.documents.candidate_failure.model import SCHEMA, CandidateFailure
+from anvil.projections.documents.candidate_failure.model import NAME, SCHEMA, CandidateFailure
 from anvil.projections.documents.candidate_failure.prepared import prepare
 
-DOCUMENT = Document("candidate-failure.v1", "Candidate failure", SCHEMA, CandidateFailure, prepare)
+DOCUMENT = Document(NAME, "Candidate failure", SCHEMA, CandidateFailure, prepare)

@@ -8,6 +8,9 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from anvil.ledger.public import EvidenceStatus
 
+NAME = "candidate-failure.v1"
+"""What the document is called."""
+
 SCHEMA = "anvil-serving.candidate-failure.v1"
 
 Count = Annotated[

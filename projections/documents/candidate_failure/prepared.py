@@ -22,13 +22,14 @@ from anvil.projections.conclusions import stale, waived
 from anvil.projections.document import Prepared
 from anvil.projections.documents.candidate_failure.attempts import Attempt, claims
 from anvil.projections.documents.candidate_failure.earlier import Earlier
-from anvil.projections.documents.candidate_failure.model import SCHEMA
+from anvil.projections.documents.candidate_failure.model import NAME, SCHEMA
 from anvil.projections.evidence import Evidence
 from anvil.projections.figures import Figure, Group, Listing, Source, compose, derive
 from anvil.projections.imported import evidence_limits
 from anvil.projections.limits import EvidenceLimit, Missing, Quoted
 from anvil.projections.pseudonyms import Pseudonyms
 from anvil.projections.record import Campaign, Kept, Launch
+from anvil.projections.withdrawals import withdrawals
 
 _GIB = 2**30
 
@@ -68,11 +69,13 @@ def prepare(evidence: Evidence, campaign: Campaign, candidate: str) -> Prepared:
     notes = _notes(
         evidence, candidate, recipes, shown, first=len(before) + 1, has_decision=decision is not None
     )
+    gone = withdrawals(evidence, campaign, NAME, candidate)
     aged = stale(evidence, campaign, candidate)
     limit = EvidenceLimit(
         tuple(claim for number, group in enumerate(groups, 1) for claim in claims(number, group)),
         tuple(_missing(evidence, shown, first=len(before) + 1)),
         (
+            *gone.notes,
             *(earlier.notes() if earlier is not None else ()),
             *notes,
             *waived(evidence, campaign, candidate),
@@ -96,7 +99,7 @@ def prepare(evidence: Evidence, campaign: Campaign, candidate: str) -> Prepared:
                 "hardware": _hardware(general, shown, reasons, earlier),
                 "decision": decision or Group({"verdicts": none, "sentence": none}),
                 "evidence_limit": _limit(
-                    limit, rests_on, marks, earlier, is_all=not (shown or marks or beside)
+                    limit, rests_on, [*marks, *gone.marks], earlier, is_all=not (shown or marks or beside)
                 ),
                 "attempts": Listing(
                     derive("how many attempts events speak of", lambda *keys: len(keys), *reasons),

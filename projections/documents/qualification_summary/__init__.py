@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from anvil.projections.document import Document
-from anvil.projections.documents.qualification_summary.model import SCHEMA, QualificationSummary
+from anvil.projections.documents.qualification_summary.model import NAME, SCHEMA, QualificationSummary
 from anvil.projections.documents.qualification_summary.prepared import prepare
 
 DOCUMENT = Document(
-    "sanitized-qualification-summary.v1",
+    NAME,
     "Qualification summary",
     SCHEMA,
     QualificationSummary,

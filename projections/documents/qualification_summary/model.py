@@ -9,6 +9,9 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from anvil.projections.recorded.observations import Observation
 
+NAME = "sanitized-qualification-summary.v1"
+"""What the document is called."""
+
 SCHEMA = "anvil-serving.sanitized-qualification-summary/v1"
 
 Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9._-]{0,63}$")]

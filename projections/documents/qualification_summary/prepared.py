@@ -22,7 +22,7 @@ from anvil.projections.contradictions import in_imported
 from anvil.projections.document import NOTHING_RUN, Prepared
 from anvil.projections.documents.qualification_summary import earlier
 from anvil.projections.documents.qualification_summary.contradictions import contradictions
-from anvil.projections.documents.qualification_summary.model import SCHEMA
+from anvil.projections.documents.qualification_summary.model import NAME, SCHEMA
 from anvil.projections.documents.qualification_summary.recorded import Summary
 from anvil.projections.evidence import Evidence
 from anvil.projections.figures import Figure, Group, Unsupported
@@ -36,6 +36,7 @@ from anvil.projections.recorded.importedcomparisons import listed
 from anvil.projections.recorded.importedevidence import ImportedEvidence
 from anvil.projections.recorded.observations import Observations
 from anvil.projections.recorded.summaries import failed_in
+from anvil.projections.withdrawals import withdrawals
 
 
 def prepare(evidence: Evidence, campaign: Campaign, _candidate: str) -> Prepared:
@@ -48,6 +49,7 @@ def prepare(evidence: Evidence, campaign: Campaign, _candidate: str) -> Prepared
     source = imported(evidence, campaign, SCHEMA)
     recorded = Recorded.of(evidence, campaign)
     seen = Observations.of(evidence, campaign)
+    gone = withdrawals(evidence, campaign, NAME).notes
     aged = stale(evidence, campaign)
     beside: list[str] = [
         *waived(evidence, campaign),
@@ -57,7 +59,7 @@ def prepare(evidence: Evidence, campaign: Campaign, _candidate: str) -> Prepared
     brought = ImportedEvidence.of(evidence, campaign)
     if recorded is None and source is not None:
         root = earlier.figures(source, said, seen)
-        notes = (*in_imported(contradictions(root)), *seen.notes(), *brought.notes(), *beside)
+        notes = (*gone, *in_imported(contradictions(root)), *seen.notes(), *brought.notes(), *beside)
         return Prepared(
             _with(root, brought, evidence, campaign), limit_of(source, said.quoted(), notes, aged)
         )
@@ -71,7 +73,7 @@ def prepare(evidence: Evidence, campaign: Campaign, _candidate: str) -> Prepared
         beside = [*in_imported(contradictions(before)), *beside]
         root = together(before, root)
         root = type(root)({**root.fields, "caveats": before.fields["caveats"]})
-    notes = (*_notes(recorded, summary, source, experiments), *brought.notes(), *beside)
+    notes = (*gone, *_notes(recorded, summary, source, experiments), *brought.notes(), *beside)
     limit = EvidenceLimit(
         tuple(summary.claims()),
         (),

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from anvil.projections.document import Document
-from anvil.projections.documents.qwen38_27b_summary.model import SCHEMA, LanesSummary
+from anvil.projections.documents.qwen38_27b_summary.model import NAME, SCHEMA, LanesSummary
 from anvil.projections.documents.qwen38_27b_summary.prepared import prepare
 
 DOCUMENT = Document(
-    "qwen38-27b-qualification-summary.v1",
+    NAME,
     "Qualification summary: lanes and experiments",
     SCHEMA,
     LanesSummary,

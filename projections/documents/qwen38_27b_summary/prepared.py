@@ -17,7 +17,7 @@ from anvil.projections.contradictions import in_imported
 from anvil.projections.document import NOTHING_RUN, Prepared
 from anvil.projections.documents.qwen38_27b_summary import earlier
 from anvil.projections.documents.qwen38_27b_summary.contradictions import contradictions
-from anvil.projections.documents.qwen38_27b_summary.model import SCHEMA
+from anvil.projections.documents.qwen38_27b_summary.model import NAME, SCHEMA
 from anvil.projections.documents.qwen38_27b_summary.recorded import Lanes
 from anvil.projections.evidence import Evidence
 from anvil.projections.figures import Group
@@ -27,6 +27,7 @@ from anvil.projections.record import Campaign
 from anvil.projections.recorded.campaign import Recorded
 from anvil.projections.recorded.observations import Observations
 from anvil.projections.recorded.summaries import failed_in
+from anvil.projections.withdrawals import withdrawals
 
 
 def prepare(evidence: Evidence, campaign: Campaign, _candidate: str) -> Prepared:
@@ -39,6 +40,7 @@ def prepare(evidence: Evidence, campaign: Campaign, _candidate: str) -> Prepared
     source = imported(evidence, campaign, SCHEMA)
     recorded = Recorded.of(evidence, campaign)
     seen = Observations.of(evidence, campaign)
+    gone = withdrawals(evidence, campaign, NAME).notes
     aged = stale(evidence, campaign)
     beside: list[str] = [
         *waived(evidence, campaign),
@@ -52,7 +54,7 @@ def prepare(evidence: Evidence, campaign: Campaign, _candidate: str) -> Prepared
                 advice=NOTHING_RUN,
             )
         root = earlier.figures(source, said, seen)
-        notes = (*in_imported(contradictions(root)), *seen.notes(), *beside)
+        notes = (*gone, *in_imported(contradictions(root)), *seen.notes(), *beside)
         limit = limit_of(source, said.quoted(), notes, aged)
         return Prepared(root, limit)
     lanes = Lanes(recorded, said)
@@ -61,7 +63,7 @@ def prepare(evidence: Evidence, campaign: Campaign, _candidate: str) -> Prepared
         before = earlier.figures(source, said, seen)
         beside = [*in_imported(contradictions(before)), *beside]
         root = Group({**together(before, root).fields, "gaps": before.fields["gaps"]})
-    notes = (*_notes(lanes, source), *beside)
+    notes = (*gone, *_notes(lanes, source), *beside)
     limit = EvidenceLimit(
         tuple(lanes.claims()), (), notes, said.quoted(), tuple(failed_in(recorded)), recorded.candidates, aged
     )
