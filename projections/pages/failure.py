@@ -1,7 +1,8 @@
-"""The candidate failure as a page reads it: what failed, and which attempts were not checked."""
+"""The candidate failure as a page reads it: what failed, and what was not checked."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -10,11 +11,14 @@ from anvil.projections.pages.verdicts import explained
 from anvil.projections.pages.view import items
 
 _CHECKS = {"preflight_default": "checks as served", "preflight_no_thinking": "checks with thinking off"}
+_UNTESTED = re.compile(r"^(?:Incomplete|Selected, and without a result), of attempt [0-9]+: ")
+"""A sentence of the evidence limit that says what came to no verdict."""
 
 
 def parts(document: Mapping[str, Any], limits: Sequence[str] = ()) -> dict[str, Any]:
     """Return what the layout prints besides the document's leaves."""
     attempts = items(document["attempts"])
+    untested = [sentence for sentence in limits if _UNTESTED.match(sentence)]
     return {
         "attempts": attempts,
         "verdicts": explained([document["status"].text]),
@@ -24,6 +28,8 @@ def parts(document: Mapping[str, Any], limits: Sequence[str] = ()) -> dict[str, 
             for name, words in _CHECKS.items()
             if (numbers := [number for number, attempt in enumerate(attempts, 1) if name not in attempt])
         ],
+        "untested": untested,
+        "besides": untested,
         "says_more": _says_more(document["evidence_limit"].text, limits),
     }
 

@@ -134,6 +134,23 @@ def test_the_limit_names_checks_and_suites_without_a_verdict_as_status_does() ->
     assert made.drawn(FAILURE).rendered.document["attempts"][0]["failure"] is None
 
 
+def test_a_page_names_what_has_no_verdict_under_what_was_not_tested_and_only_there() -> None:
+    made = stage(NOTHING, checks=(CODING, BROKEN_OFF), selected=("session", "tool"))
+    for text, ends in zip(pages(made, FAILURE), ("## How strong", "How strong is"), strict=True):
+        untested = text.partition("What was not tested?")[2].partition(ends)[0]
+        for sentence in (
+            "Incomplete, of attempt 1: ocr (engine_exited); suite session 0/3 (wrong_value).",
+            "Selected, and without a result, of attempt 1: suite tool.",
+        ):
+            plain = text.replace("\\", "").count(sentence)
+            assert (untested.replace("\\", "").count(sentence), plain) == (1, 1)
+
+
+def test_a_page_of_checks_that_all_came_to_a_verdict_names_none_as_untested() -> None:
+    for text in pages(stage(checks=(CODING,)), FAILURE):
+        assert "Incomplete, of" not in text.replace("\\", "")
+
+
 # --- 3. marks and words ---------------------------------------------------------------------------------------------
 
 
