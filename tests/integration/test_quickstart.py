@@ -210,7 +210,7 @@ def require_document(run: Run) -> None:
     assert attempt["health"] == 200
     assert "tools-batch 0/4 incomplete (tools_not_rendered)" in attempt["preflight_no_thinking"]
     assert "coding 0/2 failed" in attempt["failure"]
-    assert drawn.json["evidence_limit"].startswith("No decision is recorded.")
+    assert drawn.json["evidence_limit"].startswith("No decision is recorded. Incomplete, of attempt 1: ")
     page = run.bench.anvil("render", "candidate-failure.v1", "--format", "html").out
     place = run.bench.directory / "candidate-failure.html"
     place.write_text(page, encoding="utf-8")

@@ -317,10 +317,10 @@ def _notes(
         yield f"Retracted or disowned, and supporting nothing: {silent} of {counted(len(kept), 'event')}."
     if sealed := [str(n) for n, (_, attempt) in enumerate(shown, first) if attempt.has_sealed_words]:
         yield f"Words that are not for publication were left out: attempt {', '.join(sealed)}."
+    if not has_decision:
+        yield "No decision is recorded."
     for number, (_, attempt) in enumerate(shown, first):
         if broken := attempt.incomplete():
             yield f"Incomplete, of attempt {number}: {'; '.join(broken)}."
         if missing := attempt.without_result():
             yield f"Selected, and without a result, of attempt {number}: {', '.join(missing)}."
-    if not has_decision:
-        yield "No decision is recorded."
