@@ -34,6 +34,10 @@ WAL_PAGES = 2_000
 """After how many pages in the write-ahead log SQLite moves them into the database. A batch of 1,000 events fills
 some five hundred; with SQLite's default every other batch would pay for the move."""
 
+CHECK_CACHE_KIB = 32_768
+"""What SQLite's own check keeps of the file. Each row has its place somewhere in the index by leaf hash, which is 16 MB
+for a million events; with the 2 MB of SQLite's default it reads a page anew for almost each."""
+
 _UNSAFE = ((3, 7, 0), (3, 51, 2))
 
 

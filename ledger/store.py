@@ -40,10 +40,6 @@ _STRAYS = {
 _ROWS_AT_ONCE = 64
 """Rows fetched with one call; 4 MB at most, since an entry has at most 65,535 bytes."""
 
-_CHECK_CACHE_KIB = 32_768
-"""What SQLite's own check keeps of the file. Each row has its place somewhere in the index by leaf hash, which is 16 MB
-for a million events; with the 2 MB of SQLite's default it reads a page anew for almost each."""
-
 Values = tuple[int, bytes, bytes, str, str, int, str | None, int]
 """A `Row` on its way into the table, as a bare tuple: SQLite's module is slower with a named one."""
 
@@ -361,7 +357,7 @@ class Store:
     def damage(self) -> list[str]:
         """Return what SQLite itself finds wrong with the file, tables and indexes."""
         with sqlite.translated(self.path):
-            self._db.execute(f"PRAGMA cache_size = -{_CHECK_CACHE_KIB}")
+            self._db.execute(f"PRAGMA cache_size = -{sqlite.CHECK_CACHE_KIB}")
             return [text for (text,) in self._all("PRAGMA integrity_check(5)") if text != "ok"]
 
     # --------------------------------------------------------------------------------------------

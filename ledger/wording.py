@@ -19,3 +19,8 @@ def spell_bytes(size: float) -> str:
             return f"{size:.0f} B" if unit == "B" else f"{size:.1f} {unit}"
         size /= 1000
     return f"{size:.1f} {_UNITS[-1]}"
+
+
+def ended(text: str) -> str:
+    """Return a person's words so that another sentence can follow: with a full stop unless they end by themselves."""
+    return text if text.endswith((".", "!", "?", "…", "\u3002", "\uff01", "\uff1f")) else f"{text}."

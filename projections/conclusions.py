@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from anvil.ledger.events import CaveatNoted, DecisionRecorded, GapNoted, WaiverGranted
+from anvil.ledger.wording import ended
 from anvil.projections.evidence import Evidence
 from anvil.projections.figures import Figure, Source
 from anvil.projections.judgements import Decision, Reason, in_short, reasons
@@ -89,7 +90,7 @@ def waived(evidence: Evidence, campaign: Campaign, candidate: str | None = None)
         if isinstance(granted, WaiverGranted):
             yield (
                 f"Waived (event {kept.index}): {granted.gate}, by the {granted.granted_by}, until "
-                f"{granted.expires[:10]}: {granted.reason}"
+                f"{granted.expires[:10]}: {ended(granted.reason)}"
             )
             if found := _reasons(evidence.record, campaign, kept, granted.about):
                 yield _told(f"Waiver {kept.index}", found)

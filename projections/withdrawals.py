@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from anvil.ledger.events import PublicationReleased, PublicationWithdrawn
+from anvil.ledger.wording import ended
 from anvil.projections.evidence import Evidence
 from anvil.projections.figures import Figure
 from anvil.projections.record import Campaign
@@ -45,7 +46,7 @@ def withdrawals(
         if (first := released.get(event.publication)) is not None:
             notes[event.publication] = (
                 f"An earlier release of this document (event {first.index}, {first.at[:10]}) was withdrawn "
-                f"(event {kept.index}, {kept.at[:10]}): {event.reason}"
+                f"(event {kept.index}, {kept.at[:10]}): {ended(event.reason)}"
             )
             behind = (evidence.source(first), source)
             marks += [
