@@ -3,7 +3,8 @@
 ext4 gives a deleted inode to nobody for some minutes, and passes over each of them whenever a file is made in
 the same part of the disk (`recently_deleted` in the kernel's fs/ext4/ialloc.c). After a test run a new file then takes
 300 to 700 µs and not 15, which a value would show and its floor would not. The folders in one that is marked as
-the top of a hierarchy (`chattr +T`) are each put into a part of their own.
+the top of a hierarchy (`chattr +T`) are each put into a part of their own, by their names: a name used once before
+leads to what was deleted then.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ import json
 import sys
 from importlib import import_module
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import TemporaryDirectory, mkdtemp
 from typing import Any
 
 import platformdirs
@@ -43,10 +43,9 @@ def main() -> int:
     rows: list[Row] = []
     with TemporaryDirectory(prefix="anvil-bench-") as folder:
         spread(Path(folder))
-        setting = Setting(
-            Path(folder), options.cache if options.events > QUICK else Path(folder), options.events
-        )
+        cache = options.cache if options.events > QUICK else Path(folder)
         for name in options.only or MEASURES:
+            setting = Setting(Path(mkdtemp(dir=folder)), cache, options.events)
             found = import_module(name).measure(setting)
             rows += found
             for row in found:
