@@ -106,7 +106,10 @@ def test_an_engine_that_ends_in_a_suite_leaves_it_and_the_next_incomplete(bench:
     assert (first.items[0].passed, first.items[0].incomplete, first.items[0].is_stable) == (0, 3, None)
     assert second.requests == ()
     assert "the engine had ended by itself" in str(second.messages)
-    assert "incomplete   suite session            0/3  undetermined at 1.0  3 incomplete  engine_exited" in status(bench)
+    assert (
+        "incomplete   suite session            0/3  undetermined at 1.0  3 incomplete  engine_exited"
+        in status(bench)
+    )
     bench.require_whole()
 
 
