@@ -7,7 +7,8 @@
    The file is cut to what the cursor covers first, so nothing is there twice. Times repeat: the pieces of
    a line that is longer than 16 KiB have one time, and podman tells whole seconds.
 3. A container with a terminal has no message borders: after a break its log is read from the start.
-4. When the container has ended, the thread ends with its last message.
+4. When the container has ended, its log is read once more from the cursor on, and the thread ends. A stream can break
+   a moment before the container ends, and looks complete then: only one that began after the end is.
 """
 
 from __future__ import annotations
@@ -44,6 +45,8 @@ class Follower:
         if not has_terminal:
             log.expect_again()  # what an earlier follower wrote behind its cursor
         self._is_stopped = threading.Event()
+        self._has_ended = False
+        """Whether the container was seen to have ended (rule 4)."""
         self._messages: Any = None
         self._moment, _, count = log.cursor.partition(" ")
         self._written = int(count or 0)
@@ -80,7 +83,7 @@ class Follower:
             return
         try:
             while not self._is_stopped.is_set() and not self._follow(client):
-                self._is_stopped.wait(_PAUSE_S)
+                self._is_stopped.wait(0 if self._has_ended else _PAUSE_S)
         finally:
             client.close()
             self.is_over.set()
@@ -108,7 +111,8 @@ class Follower:
                 self.problem = f"the log cannot be read: {error}"
                 return True
             return False
-        return status in ("exited", "dead", "created")
+        had_ended, self._has_ended = self._has_ended, status in ("exited", "dead", "created")
+        return had_ended and self._has_ended
 
     def _cut(self) -> None:
         if self._has_terminal:

@@ -66,3 +66,25 @@ def test_in_two_parts(
     assert again.is_over.wait(10)
     assert log.read().content() == b"".join(LINES)
     assert log.read().lines == 4
+
+
+@pytest.mark.parametrize("first", range(len(LINES) + 1))
+def test_a_stream_that_breaks_just_before_the_container_ends_loses_nothing(
+    first: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "log"
+    path.touch()
+    engine = Engine(TIMES["docker"], monkeypatch)
+    engine.until = first
+
+    def ended(_container: str) -> dict[str, Any]:
+        engine.until = len(LINES)  # it wrote the rest and ended after the stream broke, and before anybody asked
+        return {"State": {"Status": "exited"}}
+
+    engine.api.inspect_container = ended
+    log = LogFile(path)
+    follower = Follower(lambda: engine, "c" * 64, log)
+    follower.start()
+    assert follower.is_over.wait(10)
+    assert log.read().content() == b"".join(LINES)
+    assert not follower.problem
