@@ -144,13 +144,15 @@ class Citations:
 
     def about(self, entry_hash: str, *types: type[Event]) -> Iterator[Cited]:
         """Yield the events of `types` whose target is that event, and whose key counts."""
-        for row in self._ledger.store.of_types(cls.event_type for cls in types):
+        return (
+            cited for cited in self.counting(*types) if getattr(cited.event, "target", None) == entry_hash
+        )
+
+    def counting(self, *types: type[Event], start: int = 0) -> Iterator[Cited]:
+        """Yield the events of `types` from index `start` on whose key counts (rule 3), in order."""
+        for row in self._ledger.store.of_types([cls.event_type for cls in types], start):
             cited = _cited(row)
-            if (
-                isinstance(cited.event, types)
-                and getattr(cited.event, "target", None) == entry_hash
-                and not self._is_disowned(cited)
-            ):
+            if not self._is_disowned(cited):
                 yield cited
 
     def _require_in_force(self, cited: Cited, advice: str) -> None:

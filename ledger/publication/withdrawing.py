@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from anvil.ledger.checkpoint import Checkpoint
+from anvil.ledger.citations import Citations
 from anvil.ledger.drafts import Draft
-from anvil.ledger.entry import read_entry, stated
+from anvil.ledger.entry import stated
 from anvil.ledger.envelope import Envelope
 from anvil.ledger.errors import LedgerError, PublicationRefused
 from anvil.ledger.events import PublicationReleased, PublicationWithdrawn, build
@@ -121,25 +122,23 @@ def withdrawn_of(
     ledger: Ledger, document: str, subject: Subject, start: int = 0, stop: int | None = None
 ) -> Iterator[Earlier]:
     """Yield the releases of a document about `subject` that were withdrawn from index `start` on and before `stop`."""
-    for row in ledger.store.of_types([PublicationWithdrawn.event_type], start):
-        header, event = read_entry(row.entry_index, row.entry)
-        is_late = stop is not None and row.entry_index >= stop
-        if not isinstance(event, PublicationWithdrawn) or is_late:
+    for cited in Citations(ledger).counting(PublicationWithdrawn, start=start):
+        is_late = stop is not None and cited.index >= stop
+        if not isinstance(cited.event, PublicationWithdrawn) or is_late:
             continue
-        index = ledger.store.index_of(bytes.fromhex(event.publication))
+        index = ledger.store.index_of(bytes.fromhex(cited.event.publication))
         if index is None:
             continue
         _, released, about = released_by(ledger, index)
         if (released.document, about) == (document, subject):
-            yield Earlier(index, row.entry_index, header.at, event.reason)
+            yield Earlier(index, cited.index, cited.header.at, cited.event.reason)
 
 
 def withdrawal_of(ledger: Ledger, name: str) -> tuple[Recorded, str] | None:
-    """Return the event that takes back what event `name` released, and why; None while none does."""
-    for row in ledger.store.of_types([PublicationWithdrawn.event_type]):
-        event = read_entry(row.entry_index, row.entry)[1]
-        if isinstance(event, PublicationWithdrawn) and event.publication == name:
-            return Recorded(row.entry_index, row.leaf_hash.hex()), event.reason
+    """Return the event that takes back what event `name` released, and why; None while none that counts does."""
+    for cited in Citations(ledger).counting(PublicationWithdrawn):
+        if isinstance(cited.event, PublicationWithdrawn) and cited.event.publication == name:
+            return Recorded(cited.index, cited.entry_hash), cited.event.reason
     return None
 
 

@@ -78,7 +78,9 @@ def test_a_stream_that_breaks_just_before_the_container_ends_loses_nothing(
     engine.until = first
 
     def ended(_container: str) -> dict[str, Any]:
-        engine.until = len(LINES)  # it wrote the rest and ended after the stream broke, and before anybody asked
+        engine.until = len(
+            LINES
+        )  # it wrote the rest and ended after the stream broke, and before anybody asked
         return {"State": {"Status": "exited"}}
 
     engine.api.inspect_container = ended

@@ -73,3 +73,18 @@ def test_an_earlier_state_is_released_although_a_thief_took_something_back_since
     ran = anvil("release", DOCUMENT, "--as-of", good - 1, "--out", "published")
     assert ran.code == 0, ran.err
     assert anvil(*VERIFY).code == 0
+
+
+def test_what_a_thief_withdrew_is_not_withdrawn_and_can_be(anvil: Anvil, made: Laguna) -> None:
+    index = json.loads(anvil("release", DOCUMENT, "--out", "published", "--json").out)["index"]
+    good = size(made)
+    assert anvil("withdraw", index, "--reason", "By the thief.").code == 0
+    disown(anvil, good)
+    again = anvil("release", DOCUMENT, "--out", "again", "--json")
+    assert again.code == 0, again.err
+    assert again.json["withdrawn_before"] == []
+    assert "By the thief" not in again.err
+    ran = anvil("withdraw", index, "--reason", "Measured on a shared host.")
+    assert ran.code == 0, ran.err
+    (first, _) = anvil("status", "--json").json["campaigns"][0]["publications"]
+    assert first["withdrawn"]["reason"] == "Measured on a shared host."
