@@ -36,7 +36,7 @@ from anvil.ledger.streams import Stream
 
 CHOSEN = ("structured-json", "structured-json-schema", "tools-batch", "tool-result", "responses")
 SUBJECT = Subject("bench", "none", "a1")
-ROUNDS = 25
+ROUNDS = 75
 TESTS = Path(__file__).resolve().parent.parent / "tests"
 
 _SERVE = """

@@ -13,11 +13,11 @@ import json
 import sys
 from importlib import import_module
 from pathlib import Path
-from tempfile import TemporaryDirectory, mkdtemp
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import platformdirs
-from apart import spread
+from apart import apart, spread
 from machine import describe
 from measure import Row, Setting
 
@@ -45,7 +45,7 @@ def main() -> int:
         spread(Path(folder))
         cache = options.cache if options.events > QUICK else Path(folder)
         for name in options.only or MEASURES:
-            setting = Setting(Path(mkdtemp(dir=folder)), cache, options.events)
+            setting = Setting(apart(Path(folder)), cache, options.events)
             found = import_module(name).measure(setting)
             rows += found
             for row in found:

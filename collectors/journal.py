@@ -15,15 +15,16 @@
 from __future__ import annotations
 
 import fcntl
-import json
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
+import orjson
+
 from anvil.ledger.errors import CollectorError
-from anvil.ledger.files import flush_path, make_private_directory
+from anvil.ledger.files import flush_path, make_private_directory, write_all
 
 
 @dataclass(frozen=True)
@@ -77,10 +78,9 @@ class Journal:
         Raises:
             CollectorError: it cannot be written; nothing further should be judged.
         """
-        raw = b"\n" + json.dumps(vars(line)).encode()  # its end is safe whatever became of the one before
+        raw = b"\n" + orjson.dumps(line)  # its end is safe whatever became of the one before
         try:
-            while raw:  # a disk that fills up takes a part
-                raw = raw[os.write(self._descriptor, raw) :]
+            write_all(self._descriptor, raw)
         except OSError as error:
             raise CollectorError(f"the journal {self.path} cannot be written: {error.strerror}") from error
 
@@ -136,6 +136,6 @@ def _taken_over(path: Path) -> int | None:
 def _lines(path: Path) -> Iterator[KeptLine]:
     for raw in path.read_bytes().splitlines():
         try:
-            yield KeptLine(**json.loads(raw))
+            yield KeptLine(**orjson.loads(raw))
         except (ValueError, TypeError):
             continue  # none yet, or one that the crash or a full disk cut short

@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from anvil.ledger.errors import BlobMissing, LedgerError
-from anvil.ledger.files import flush, flush_path, make_private_directory, open_plain
+from anvil.ledger.files import flush, flush_path, make_private_directory, open_plain, write_all
 
 CHUNK = 1 << 20
 _FLUSHERS = 4
@@ -178,17 +178,15 @@ class BlobStore:
             raise LedgerError(f"{self.directory} could not be swept: {error.strerror}") from error
 
     def _keep(self, chunks: Iterator[bytes], *, is_flushed: bool) -> BlobRef:
-        temporary = self._folder / f".{secrets.token_hex(8)}"
         hasher, size = hashlib.sha256(), 0
         try:
-            with self._begun(temporary) as file:
+            with self._begun() as (temporary, descriptor):
                 for chunk in chunks:
                     hasher.update(chunk)
                     size += len(chunk)
-                    file.write(chunk)
-                file.flush()
+                    write_all(descriptor, chunk)
                 if is_flushed:
-                    flush(file.fileno())
+                    flush(descriptor)
                 ref = BlobRef(f"sha256:{hasher.hexdigest()}", size)
                 target = self._settle(temporary, ref)
             if is_flushed:
@@ -199,21 +197,23 @@ class BlobStore:
         return ref
 
     @contextmanager
-    def _begun(self, temporary: Path) -> Iterator[BinaryIO]:
-        """A new file that is locked while it is written, and is gone when that fails."""
-        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
+    def _begun(self) -> Iterator[tuple[Path, int]]:
+        """A new file and its descriptor, locked while it is written, and gone when that fails."""
+        temporary = self._folder / f".{secrets.token_hex(8)}"
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
         try:
             descriptor = os.open(temporary, flags, 0o600)
         except FileNotFoundError:  # asking beforehand would cost more than all the rest
-            make_private_directory(temporary.parent)
+            make_private_directory(self._folder)
             descriptor = os.open(temporary, flags, 0o600)
         try:
-            with os.fdopen(descriptor, "wb") as file:
-                fcntl.flock(file, fcntl.LOCK_EX)
-                yield file
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            yield temporary, descriptor
         except BaseException:
             temporary.unlink(missing_ok=True)
             raise
+        finally:
+            os.close(descriptor)
 
     def _settle(self, temporary: Path, ref: BlobRef) -> Path:
         """Give a file the name of its blob, unless that has one already, and return where it lies."""

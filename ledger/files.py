@@ -89,6 +89,17 @@ def read_plain(path: Path, most: int) -> bytes:
     return content
 
 
+def write_all(descriptor: int, content: bytes) -> None:
+    """Write all of `content`, of which a disk that fills up takes a part at first.
+
+    Raises:
+        OSError: the file system refused the rest.
+    """
+    left = memoryview(content)
+    while left:
+        left = left[os.write(descriptor, left) :]
+
+
 def flush(descriptor: int) -> None:
     """Wait until what was written is on disk."""
     os.fsync(descriptor)

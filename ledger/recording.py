@@ -89,7 +89,8 @@ class Ledger:
         self._tail: Tail | None = None
         self._timer: threading.Timer | None = None
         self._publishing_failed: Exception | None = None
-        self._file = identity_of(place.database)
+        self._opened = place.database
+        self._file = identity_of(self._opened)
 
     @classmethod
     def open(
@@ -151,7 +152,7 @@ class Ledger:
     @property
     def is_gone(self) -> bool:
         """Whether the database is no longer where it was opened."""
-        return identity_of(self.place.database) != self._file
+        return identity_of(self._opened) != self._file
 
     def require_there(self) -> None:
         """Refuse to go on with a ledger whose folder is gone: what SQLite still writes is in no file of a name.
