@@ -56,7 +56,11 @@ def caveat(
         cited = Citations(ledger).support(about)
         event = build(CaveatNoted, {"text": said, "about": tuple(each.entry_hash for each in cited)})
         whole = Draft(event, parse_subject(subject) if subject else common_subject(cited))
-        recorded = record(ledger, ledger.signer("operator"), [whole], purpose="note")
+
+        def require() -> None:  # nothing is said of what was taken back a moment before
+            Citations(ledger).support(about)
+
+        recorded = record(ledger, ledger.signer("operator"), [whole], purpose="note", require=require)
     _done(recorded, as_json)
 
 

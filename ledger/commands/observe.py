@@ -29,7 +29,7 @@ from anvil.ledger.events import (
 from anvil.ledger.events.observations import ClaimPart
 from anvil.ledger.losses import restored
 from anvil.ledger.public import EvidenceStatus
-from anvil.ledger.recording import Ledger, Recorded
+from anvil.ledger.recording import Ledger, Recorded, Require, nothing
 from anvil.ledger.streams import record
 
 _NEEDS_BYTES = ("retained-complete", "retained-bounded-log", "imported-artifact")
@@ -163,7 +163,11 @@ def _support(
             "supports": tuple(dict.fromkeys(parts)),
             **_said(said, public),
         }
-        return _record(ledger, Draft(build(EvidenceAttached, fields), cited.header.subject), files)
+
+        def require() -> None:  # nothing is attached to what was taken back a moment before
+            Citations(ledger).standing(name)
+
+        return _record(ledger, Draft(build(EvidenceAttached, fields), cited.header.subject), files, require)
 
 
 def _require_observation(cited: Cited) -> None:
@@ -198,12 +202,12 @@ def _said(said: str | None, public: bool) -> dict[str, Any]:
     return {"public_text": said if public else None, "text": None if public else said}
 
 
-def _record(ledger: Ledger, draft: Draft, files: Sequence[Path]) -> Recorded:
+def _record(ledger: Ledger, draft: Draft, files: Sequence[Path], require: Require = nothing) -> Recorded:
     draft.event.openings()  # as early as the signer below: no blob is kept for what cannot be recorded
     signer = ledger.signer("operator")  # first: no blob is kept for what cannot be signed
     attachments = tuple(_attach(ledger.blobs, number, path) for number, path in enumerate(files, 1))
     whole = Draft(draft.event, draft.subject, attachments)
-    return record(ledger, signer, [whole], purpose="observation")[0]
+    return record(ledger, signer, [whole], purpose="observation", require=require)[0]
 
 
 def _attach(blobs: BlobStore, number: int, path: Path) -> Attachment:

@@ -36,7 +36,12 @@ def retract(index: str, reason: str, as_json: bool) -> None:
         _require_no_publication(cited)
         event = build(EventRetracted, {"target": cited.entry_hash, "reason": reason})
         whole = Draft(event, cited.header.subject)
-        recorded = record(ledger, ledger.signer("operator"), [whole], purpose="retraction")[0]
+
+        def require() -> None:  # of two at the same moment one is recorded
+            Citations(ledger).to_retract(index)
+
+        signer = ledger.signer("operator")
+        recorded = record(ledger, signer, [whole], purpose="retraction", require=require)[0]
     if as_json:
         members = {"index": recorded.index, "entry_hash": recorded.entry_hash, "retracted": cited.index}
         answer_json("anvil.retract/1", members)

@@ -90,7 +90,12 @@ def waive(
                 "about": tuple(cited.entry_hash for cited in support),
             },
         )
-        recorded = record(ledger, ledger.signer("operator"), [Draft(event, about)], purpose="waiver")[0]
+
+        def require() -> None:  # nothing is waived for what was taken back a moment before
+            Citations(ledger).support(results)
+
+        draft = Draft(event, about)
+        recorded = record(ledger, ledger.signer("operator"), [draft], purpose="waiver", require=require)[0]
     if as_json:
         members = {
             "index": recorded.index,

@@ -1,4 +1,4 @@
-"""Decisions of several processes at once: of those that replace one decision, one wins."""
+"""Conclusions of several processes at once: of those that exclude each other, one is recorded."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ cli.main(sys.argv[2:])
 
 @pytest.fixture
 def decided(ledger: Anvil) -> Anvil:
-    """A ledger with a check and a decision that rests on it."""
+    """A ledger with a check that failed and a decision that rests on it."""
     scene = Scene()
     scene.declared(checks=("identity",))
     scene.launched()
-    scene.checked("identity")
+    scene.checked("identity", "failed", "wrong_value")
     scene.stopped()
     record(scene)
     assert ledger("decide", "current", "--rests-on", 5, "--reason", "It holds.").code == 0
@@ -90,3 +90,32 @@ def test_a_decision_and_the_retraction_of_what_it_rests_on_exclude_each_other(de
     for one in campaign["decisions"]:
         assert all(reason["at"] > one["index"] for reason in one["stale"])
     assert len(campaign["decisions"]) == 2 or "was retracted" in refused
+
+
+def test_an_event_is_retracted_once(decided: Anvil) -> None:
+    ended = at_once(*[("retract", 5, "--reason", "It was another engine.")] * PROCESSES)
+    assert sorted(code for code, _ in ended) == [0] + [1] * (PROCESSES - 1), ended
+    refused = [error for code, error in ended if code == 1]
+    assert all("event 5 (check.completed/1) was retracted at index" in error for error in refused), refused
+    assert decided("verify").code == 0
+
+
+@pytest.mark.parametrize(
+    "conclusion",
+    [
+        ("waive", 5, "--by", "release-lead", "--until", "2999-12-31", "--reason", "Nobody asks for it."),
+        ("note", "caveat", "Another job used the host.", "--about", 5),
+    ],
+    ids=lambda command: command[0],
+)
+def test_nothing_is_said_of_what_was_taken_back_before(
+    decided: Anvil, conclusion: tuple[object, ...]
+) -> None:
+    (said, refused), (code, _) = at_once(conclusion, ("retract", 5, "--reason", "It was another engine."))
+    assert code == 0
+    recorded = {
+        entry["event"].partition("/")[0]: entry["index"] for entry in decided("log", "--json").json["events"]
+    }
+    conclusions = [index for event, index in recorded.items() if event in ("waiver.granted", "caveat.noted")]
+    assert conclusions if said == 0 else "was retracted" in refused, refused
+    assert all(index < recorded["event.retracted"] for index in conclusions)
